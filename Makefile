@@ -1,0 +1,32 @@
+# The two commands of the README. Both install what is missing (a C++ compiler) through apt when they may, else say what to install.
+
+GO ?= go
+BIN := .ptobuild/bin/ptobuild
+export CGO_ENABLED = 0
+
+.PHONY: demo test check build bench clean
+
+demo: build ## build and test the eight example programs
+	$(BIN) build
+	$(BIN) test
+
+test: check ## all checks and tests
+	$(GO) test ./...
+
+check: tools
+	@files=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$files" ]; then echo "gofmt would change:"; echo "$$files"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+
+build: tools
+	$(GO) build -o $(BIN) ./cmd/ptobuild
+
+bench: build ## measure against peers (see bench/README.md)
+	$(GO) test -run '^$$' -bench . ./bench/
+
+clean:
+	rm -rf .ptobuild build
+
+.PHONY: tools
+tools:
+	@sh ./.ci/tools.sh
