@@ -1,0 +1,73 @@
+package ir
+
+// How calls bind to the functions they call.
+
+// ParamOfArg returns the index of the parameter that argument i of nargs arguments binds to, -1 when there is none. Arguments bind in order; a submit
+// may leave out trailing parameters that the runtime allocates, but communication contexts at the very end keep their place at the end.
+func (f *Function) ParamOfArg(nargs, i int) int {
+	gap := len(f.Params) - nargs
+	if gap < 0 || i < 0 || i >= nargs {
+		return -1
+	}
+	if gap == 0 {
+		return i
+	}
+	ctx := 0
+	for ctx < nargs && isCommCtx(f.Params[len(f.Params)-1-ctx].Var.Typ) {
+		ctx++
+	}
+	if i < nargs-ctx {
+		return i
+	}
+	return i + gap
+}
+
+func isCommCtx(t Type) bool {
+	o, ok := t.(*OpaqueType)
+	return ok && (o.Name == "CommCtxType" || o.Name == "CommCtx")
+}
+
+// FinalReturn returns the return statement of a function, nil when it has none. It may stand inside runtime scopes.
+func (f *Function) FinalReturn() *Return {
+	var found *Return
+	Inspect(f.Body, func(s Stmt) bool {
+		if r, ok := s.(*Return); ok {
+			found = r
+		}
+		return true
+	})
+	return found
+}
+
+// ReturnedParams returns, for each result, the index of the parameter that the function returns there, -1 for a value that is no parameter. For a
+// hand-written kernel the tensor results are its Out and InOut parameters in order. Before NormalizeReturnOrder a -1 may still be a parameter's buffer.
+func (f *Function) ReturnedParams() []int {
+	if f.External != nil {
+		var written []int
+		for i, p := range f.Params {
+			if p.Dir != In {
+				written = append(written, i)
+			}
+		}
+		out := make([]int, len(f.Returns))
+		for i, t := range f.Returns {
+			out[i] = -1
+			if IsTensor(t) && len(written) > 0 {
+				out[i], written = written[0], written[1:]
+			}
+		}
+		return out
+	}
+	r := f.FinalReturn()
+	if r == nil {
+		return nil
+	}
+	out := make([]int, len(r.Values))
+	for i, v := range r.Values {
+		out[i] = -1
+		if v, ok := v.(*Var); ok {
+			out[i] = f.Param(v)
+		}
+	}
+	return out
+}
