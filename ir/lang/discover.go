@@ -1,0 +1,260 @@
+package lang
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir/lang/eval"
+	"github.com/ptobuild/ptobuild/ir/lang/syntax"
+)
+
+// Files of tests have no definitions at module level: every test function or method holds its own, and so do factories that only a command line or a
+// framework calls. When a file has no other, those functions are called one by one, and what they define before they return or fail
+// counts. Required parameters get the first values of a pytest parametrize, or else a stand-in that cannot be computed with, as a fixture has.
+
+// discover runs the functions of m that hold definitions, and its tests, and gives those definitions.
+func (l *loading) discover(m *eval.Module) []*eval.DSL {
+	d := &discovery{l: l, m: m, wanted: map[syntax.Node]bool{}}
+	for _, s := range m.Tree.Body {
+		switch s := s.(type) {
+		case *syntax.FunctionDef:
+			if !slices.Contains(l.opt.Skip, s.Name) {
+				d.add(s, s.Name, s.Decorators)
+			}
+		case *syntax.ClassDef:
+			for _, f := range s.Body {
+				if f, ok := f.(*syntax.FunctionDef); ok && !d.isDSL(s.Decorators) {
+					d.add(f, s.Name+"()."+f.Name, append(slices.Clone(s.Decorators), f.Decorators...))
+				}
+			}
+		}
+	}
+	if len(d.wanted) == 0 {
+		return nil
+	}
+	// Tests call the factories with fitting arguments, so they come first.
+	slices.SortStableFunc(d.runs, func(a, b run) int { return cmp.Compare(a.order(), b.order()) })
+	faults := map[*syntax.FunctionDef]*diag.Diagnostic{}
+	read := map[syntax.Node]bool{}
+	for _, r := range d.runs {
+		if !isTest(r.f) && !slices.ContainsFunc(r.holds, func(n syntax.Node) bool { return !read[n] }) {
+			continue // a test called it
+		}
+		before := len(m.DSLs())
+		faults[r.f] = d.call(r)
+		for _, x := range m.DSLs()[before:] {
+			if n := node(x); d.wanted[n] && !standIn(x) {
+				read[n] = true
+				d.found = append(d.found, x)
+			}
+		}
+	}
+	for _, r := range d.runs {
+		if !slices.ContainsFunc(r.holds, func(n syntax.Node) bool { return !read[n] }) {
+			continue
+		}
+		why := "they use a parameter that has no value"
+		if fault := faults[r.f]; fault != nil {
+			why = fault.Message
+		}
+		l.unit.Warnings.Add(diag.Warningf(CodeUnread, r.f.NamePos.Span(m.Path), "the definitions in '%s' are not read: %s", r.f.Name, why).
+			WithHint("give its parameters default values, or move the definitions to module level"))
+	}
+	return d.found
+}
+
+// node is the definition in the tree.
+func node(x *eval.DSL) syntax.Node {
+	if x.Class != nil {
+		return x.Class
+	}
+	return x.Func
+}
+
+// standInPath begins the path of the symbol that a parameter without a value gets.
+const standInPath = "parameter "
+
+// standIn reports a definition that reads such a parameter.
+func standIn(x *eval.DSL) bool {
+	found := false
+	syntax.Walk(node(x), func(n syntax.Node) bool {
+		if n, ok := n.(*syntax.Name); ok {
+			v, _ := x.Env.Lookup(n.ID)
+			if s, ok := v.(*eval.Symbol); ok && strings.HasPrefix(s.Path, standInPath) {
+				found = true
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+type discovery struct {
+	l      *loading
+	m      *eval.Module
+	runs   []run
+	wanted map[syntax.Node]bool
+	found  []*eval.DSL
+}
+
+// run is one function to call.
+type run struct {
+	f          *syntax.FunctionDef
+	fun        string // how it is written: "f", "Class().f"
+	decorators []syntax.Expr
+	holds      []syntax.Node // the definitions in its body
+}
+
+func (r run) order() int {
+	if isTest(r.f) {
+		return 0
+	}
+	return 1
+}
+
+func isTest(f *syntax.FunctionDef) bool { return strings.HasPrefix(f.Name, "test") }
+
+func (d *discovery) add(f *syntax.FunctionDef, fun string, decorators []syntax.Expr) {
+	if d.isDSL(f.Decorators) {
+		return
+	}
+	holds := d.definitions(f.Body)
+	for _, n := range holds {
+		d.wanted[n] = true
+	}
+	if len(holds) > 0 || isTest(f) {
+		d.runs = append(d.runs, run{f, fun, decorators, holds})
+	}
+}
+
+// call runs one function; the report is nil when it came to its end.
+func (d *discovery) call(r run) *diag.Diagnostic {
+	env := d.m.Env()
+	values := d.parametrized(r.decorators)
+	var args []string
+	for p := range r.f.Params.All() {
+		if strings.Contains(r.fun, ".") && p.Name == "self" || p == r.f.Params.VarArg || p == r.f.Params.KwArg {
+			continue
+		}
+		v := values[p.Name]
+		if v == nil {
+			if p.Default != nil {
+				continue
+			}
+			v = &eval.Symbol{Path: standInPath + p.Name}
+		}
+		env = env.With("_value_"+p.Name, v)
+		args = append(args, p.Name+"=_value_"+p.Name)
+	}
+	x, errs := syntax.ParseExpr(d.m.Path, fmt.Appendf(nil, "%s(%s)", r.fun, strings.Join(args, ", ")))
+	if errs.HasErrors() {
+		return errs[0]
+	}
+	_, fault := env.Eval(x)
+	return fault
+}
+
+// definitions are the DSL definitions in the body of a function, without those that must fail: the ones in `with pytest.raises(…)`.
+func (d *discovery) definitions(body []syntax.Stmt) []syntax.Node {
+	var out []syntax.Node
+	for _, s := range body {
+		syntax.Walk(s, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.With:
+				for _, i := range n.Items {
+					if c, ok := i.Context.(*syntax.Call); ok {
+						if a, ok := c.Fun.(*syntax.Attribute); ok && a.Name == "raises" {
+							return false
+						}
+					}
+				}
+			case *syntax.FunctionDef:
+				if d.isDSL(n.Decorators) {
+					out = append(out, n)
+					return false
+				}
+			case *syntax.ClassDef:
+				if d.isDSL(n.Decorators) {
+					out = append(out, n)
+					return false
+				}
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// isDSL reports decorators of pl.
+func (d *discovery) isDSL(decorators []syntax.Expr) bool {
+	return slices.ContainsFunc(decorators, func(x syntax.Expr) bool {
+		if c, ok := x.(*syntax.Call); ok {
+			x = c.Fun
+		}
+		for {
+			a, ok := x.(*syntax.Attribute)
+			if !ok {
+				break
+			}
+			x = a.X
+		}
+		n, ok := x.(*syntax.Name)
+		if !ok {
+			return false
+		}
+		v, _ := d.m.Env().Lookup(n.ID)
+		s, ok := v.(*eval.Symbol)
+		return ok && s.IsDSL()
+	})
+}
+
+// parametrized gives the first values of @pytest.mark.parametrize("a, b", [(1, 2), …]) decorators.
+func (d *discovery) parametrized(decorators []syntax.Expr) map[string]eval.Value {
+	out := map[string]eval.Value{}
+	for _, x := range decorators {
+		c, ok := x.(*syntax.Call)
+		if !ok || len(c.Args) < 2 {
+			continue
+		}
+		if a, ok := c.Fun.(*syntax.Attribute); !ok || a.Name != "parametrize" {
+			continue
+		}
+		env := d.m.Env()
+		names, bad1 := env.Eval(c.Args[0])
+		first, bad2 := env.Eval(&syntax.Subscript{Range: c.Range, X: c.Args[1], Index: &syntax.Constant{Range: c.Range, Kind: syntax.Int, Int: "0"}})
+		if bad1 != nil || bad2 != nil {
+			continue
+		}
+		list := elements(names)
+		if s, ok := names.(eval.Str); ok {
+			list = nil
+			for _, n := range strings.Split(string(s), ",") {
+				list = append(list, eval.Str(strings.TrimSpace(n)))
+			}
+		}
+		values := elements(first)
+		if len(list) == 1 {
+			values = []eval.Value{first}
+		}
+		for i, n := range list {
+			if n, ok := n.(eval.Str); ok && i < len(values) {
+				out[string(n)] = values[i]
+			}
+		}
+	}
+	return out
+}
+
+// elements are those of a tuple or list; the values of a pytest.param(…) too.
+func elements(v eval.Value) []eval.Value {
+	switch v := v.(type) {
+	case *eval.Tuple:
+		return v.Elems
+	case *eval.List:
+		return v.Elems
+	}
+	return nil
+}
