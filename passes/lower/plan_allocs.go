@@ -1,0 +1,130 @@
+package lower
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ir/plan"
+	"github.com/ptobuild/ptobuild/ops"
+)
+
+// PlanAllocs decides where buffers are allocated. The rules (mission document 000, "External vs Internal Tensors"; passes-codegen 2.5):
+//
+//   - The creates of one statement sequence share one allocation at the head of the sequence, at most 16 in each.
+//   - A create whose shape uses a value defined in the same sequence stays where it is, with an allocation of its own. Any definition counts: an
+//     assignment, a merge of an if, a result of a loop.
+//   - Creates directly in the body of a MANUAL scope move in front of it, since a buffer outlives the scheduling region; a chain of MANUAL
+//     scopes directly inside each other is left altogether. Creates of loops and ifs inside stay in their loop or if.
+
+// maxBatch is the largest number of buffers in one allocation.
+const maxBatch = 16
+
+// A create makes one buffer.
+type create struct {
+	op      *ir.OpCall
+	storage *storage
+	span    diag.Span
+}
+
+// A batch is one allocation.
+type batch struct {
+	target  *block // where it stands
+	creates []create
+}
+
+// planCreate places the create of a buffer that is defined in blk.
+func (l *lowerer) planCreate(s *storage, x *ir.OpCall, at diag.Span, blk *block) {
+	s.kind, s.root = bufferStore, s
+	s.typ.Ref = true
+	target := blk
+	for {
+		if l.definedIn(x, target) {
+			break
+		}
+		if target.kind != manualBlock {
+			break
+		}
+		target = target.parent
+	}
+	s.block, s.home = target, target
+	if target == blk && l.definedIn(x, blk) {
+		return // in place
+	}
+	c := create{x, s, at}
+	i := slices.IndexFunc(blk.defs, func(b *batch) bool { return b.target == target && len(b.creates) < maxBatch })
+	if i < 0 {
+		blk.defs = append(blk.defs, &batch{target: target})
+		i = len(blk.defs) - 1
+	}
+	blk.defs[i].creates = append(blk.defs[i].creates, c)
+	s.batched = true
+}
+
+// definedIn reports that an operand of x gets its value in b itself.
+func (l *lowerer) definedIn(x *ir.OpCall, b *block) bool {
+	found := false
+	ir.Walk(x, func(e ir.Expr) bool {
+		if v, ok := e.(*ir.Var); ok {
+			if s := l.storages[v]; s != nil && s.block == b && s.kind != entryStore {
+				found = true
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// emitBatches prints the allocations of a block's own creates.
+func (l *lowerer) emitBatches(blk *block) {
+	for _, b := range blk.defs {
+		l.emitAlloc(b.target, b.creates)
+	}
+}
+
+func (l *lowerer) emitAlloc(to *block, creates []create) {
+	a := &plan.Alloc{At: plan.At{Pos: creates[0].span}, Outs: l.names.fixed("alloc_" + strconv.Itoa(l.allocs))}
+	l.allocs++
+	for i, c := range creates {
+		info := l.emitCreate(c, to)
+		if info == nil {
+			return
+		}
+		info.First = i == 0
+		a.Infos = append(a.Infos, info.Info)
+		a.Refs = append(a.Refs, c.storage.name)
+		c.storage.alloc = a.Outs
+	}
+	to.out = append(to.out, a)
+}
+
+// emitCreate prints the create-info of one buffer. An op that makes new tensors may have its own; the common one is that of tensor.create.
+func (l *lowerer) emitCreate(c create, to *block) *plan.Create {
+	if spec := l.reg.Lookup(c.op.Op); spec.Emit != nil {
+		var info *plan.Create
+		stmts, ok := l.emitOp(c.op, c.storage.name, c.span, to)
+		for _, s := range stmts {
+			if cr, ok := s.(*plan.Create); ok {
+				info = cr
+			}
+			to.out = append(to.out, s)
+		}
+		if info == nil && ok {
+			l.internal(c.span, "op "+c.op.Op+" makes a new tensor but emits no create")
+		}
+		return info
+	}
+	at := c.span
+	if c.op.Pos.IsValid() {
+		at = c.op.Pos
+	}
+	info, d := ops.EmitCreate(l.site(c.op, c.storage.name, to))
+	if d != nil {
+		l.emitFailed(d, at)
+		return nil
+	}
+	l.finishOp(info, at)
+	to.out = append(to.out, info)
+	return info
+}
