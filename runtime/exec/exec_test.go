@@ -1,0 +1,184 @@
+package exec
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ir/lang"
+	"github.com/ptobuild/ptobuild/ops"
+	"github.com/ptobuild/ptobuild/passes"
+	"github.com/ptobuild/ptobuild/passes/lower"
+	"github.com/ptobuild/ptobuild/runtime/sim"
+	"github.com/ptobuild/ptobuild/runtime/trace"
+)
+
+const source = `import pypto.language as pl
+
+T = pl.Tensor[[16, 16], pl.FP32]
+
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def add(self, a: T, b: T, c: pl.Out[T]) -> T:
+        return pl.store(pl.add(pl.load(a, [0, 0], [16, 16]), pl.load(b, [0, 0], [16, 16])), [0, 0], c)
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def top(self, a: T, c: pl.InOut[T]) -> T:
+        return pl.store(pl.load(a, [0, 0], [8, 16]), [0, 0], c)
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, a: T, b: T, d: pl.Out[T]) -> T:
+        d = self.add(a, b, d)
+        d = self.top(a, d)
+        return d
+`
+
+// job is the program with a = 1, b = 2, 3, 4…, d = 0.
+func job(t *testing.T, schedules ...Schedule) *Job {
+	t.Helper()
+	reg := ops.Builtin()
+	unit, ds := lang.Load("p.py", lang.Options{Ops: reg, ReadFile: func(string) ([]byte, error) { return []byte(source), nil }})
+	if ds.HasErrors() {
+		t.Fatal(ds)
+	}
+	p, ds := passes.Run(&passes.Context{Ops: reg}, unit.Programs[0], passes.Default(), passes.Hooks{})
+	if ds.HasErrors() {
+		t.Fatal(ds)
+	}
+	f, ds := lower.Lower(p, p.Lookup("main"), reg, lower.Options{})
+	if ds.HasErrors() {
+		t.Fatal(ds)
+	}
+	j := &Job{Plan: f, Program: p, Schedules: schedules}
+	for _, value := range []func(i int) float32{func(int) float32 { return 1 }, func(i int) float32 { return float32(i + 2) }, func(int) float32 { return 0 }} {
+		x := Tensor{DType: ir.FP32, Shape: []uint32{16, 16}}
+		for i := range 256 {
+			x.Data = binary.LittleEndian.AppendUint32(x.Data, math.Float32bits(value(i)))
+		}
+		j.Tensors = append(j.Tensors, x)
+	}
+	return j
+}
+
+func element(b []byte, i int) float32 {
+	return math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+}
+
+func TestPlanRunsEverySchedule(t *testing.T) {
+	j := job(t, Schedule{Policy: sim.FIFO}, Schedule{Policy: sim.LIFO}, Schedule{Policy: sim.Random, Seed: 5}, Schedule{Policy: sim.Sequential})
+	results, err := (&Plan{Ops: ops.Builtin()}).Run(context.Background(), j)
+	if err != nil || len(results) != 4 {
+		t.Fatal(results, err)
+	}
+	for k, r := range results {
+		if r.Failed() || r.Tasks != 2 || len(r.Outputs) != 3 {
+			t.Fatalf("%s: %+v", j.Schedules[k], r)
+		}
+		for i := range 256 {
+			want := float32(1)
+			if i >= 128 {
+				want = float32(i + 3)
+			}
+			if got := element(r.Outputs[2], i); got != want {
+				t.Fatalf("%s: element %d is %v, want %v", j.Schedules[k], i, got, want)
+			}
+		}
+		if d := trace.Diff(r.Events, results[0].Events); d != "" {
+			t.Errorf("%s: %s", j.Schedules[k], d)
+		}
+		if !slices.Equal(r.Outputs[1], j.Tensors[1].Data) {
+			t.Errorf("%s: an input changed", j.Schedules[k])
+		}
+	}
+}
+
+func TestPlanStopsWhenCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	why := errors.New("enough")
+	cancel(why)
+	if _, err := (&Plan{Ops: ops.Builtin()}).Run(ctx, job(t, Schedule{})); !errors.Is(err, why) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestPrepareRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Job)
+		part   string
+	}{
+		"a platform that does not exist": {func(j *Job) { j.Platform = "a9" }, "unknown platform"},
+		"too little data":                {func(j *Job) { j.Tensors[1].Data = j.Tensors[1].Data[:1000] }, "entry tensor 1 holds 1000 bytes"},
+		"too much data":                  {func(j *Job) { j.Tensors[0].Data = make([]byte, 1028) }, "has 1024"},
+		"six dimensions":                 {func(j *Job) { j.Tensors[0].Shape = []uint32{1, 1, 1, 1, 16, 16} }, "6 dimensions"},
+		"an element type without a name": {func(j *Job) { j.Tensors[0].DType = ir.FP64 }, "no element type"},
+	} {
+		j := job(t, Schedule{})
+		c.change(j)
+		rt, _, err := Prepare(j, Schedule{}, nil, nil)
+		if err == nil {
+			rt.Close()
+			t.Errorf("%s: accepted", name)
+		} else if d := diag.AsList(err, "none")[0]; d.Code == "none" || !strings.Contains(d.Message, c.part) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The outputs are copies, the run's error is among the reports, and finishing twice changes nothing.
+func TestFinish(t *testing.T) {
+	j := job(t)
+	rt, entry, err := Prepare(j, Schedule{}, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt.ReportFatal(9, "given up", diag.Span{})
+	r := Finish(rt, entry)
+	again := Finish(rt, entry)
+	rt.Close()
+	if !r.Failed() || !strings.Contains(r.Diags.Error(), "given up") || !slices.Equal(r.Outputs[1], j.Tensors[1].Data) {
+		t.Errorf("%+v", r)
+	}
+	if len(again.Events) != len(r.Events) || len(again.Diags) != len(r.Diags) {
+		t.Errorf("again: %+v", again)
+	}
+}
+
+func TestLastWriter(t *testing.T) {
+	for _, c := range []struct {
+		tensor, element int
+		kernel          string
+		task            int
+	}{{2, 0, "top", 1}, {2, 127, "top", 1}, {2, 128, "add", 0}, {2, 255, "add", 0}, {0, 3, "", 0}} {
+		j := job(t)
+		w, err := (&Plan{Ops: ops.Builtin()}).LastWriter(context.Background(), j, Schedule{Policy: sim.Random, Seed: 2}, c.tensor, 4*c.element, 4)
+		switch {
+		case err != nil:
+			t.Error(err)
+		case c.kernel == "":
+			if w != nil {
+				t.Errorf("tensor %d, element %d: %+v", c.tensor, c.element, w)
+			}
+		case w == nil || w.Kernel != c.kernel || w.Task != c.task || w.Site.File != "p.py" || w.Site.Line != 18+int32(c.task):
+			t.Errorf("tensor %d, element %d: %+v", c.tensor, c.element, w)
+		}
+	}
+	for _, c := range [][3]int{{3, 0, 4}, {0, 1022, 4}, {0, -1, 4}} {
+		if _, err := (&Plan{Ops: ops.Builtin()}).LastWriter(context.Background(), job(t), Schedule{}, c[0], c[1], c[2]); err == nil || diag.AsList(err, "")[0].Code != CodeData {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+}
+
+func TestScheduleString(t *testing.T) {
+	if s := (Schedule{Policy: sim.Random, Seed: 7}).String(); s != "random order, seed 7" {
+		t.Error(s)
+	}
+}

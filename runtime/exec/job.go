@@ -1,0 +1,76 @@
+// Package exec describes one execution of one orchestration: entry data in, results out, whichever engine does it. Plan runs the plan in this process;
+// runtime/native runs the compiled C++ in a child. Both give the same Result, so they can be compared.
+package exec
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ir/plan"
+	"github.com/ptobuild/ptobuild/runtime/sim"
+	"github.com/ptobuild/ptobuild/runtime/trace"
+)
+
+// Tensor is one entry tensor before the run: packed row-major elements.
+type Tensor struct {
+	DType ir.DType
+	Shape []uint32
+	Data  []byte
+}
+
+// Schedule is one order in which to run the tasks.
+type Schedule struct {
+	Policy sim.Policy
+	Seed   uint64
+}
+
+func (s Schedule) String() string {
+	if s.Policy == sim.Random {
+		return fmt.Sprintf("random order, seed %d", s.Seed)
+	}
+	return s.Policy.String() + " order"
+}
+
+// Job is what to execute. The same entry data is given to every schedule.
+type Job struct {
+	Plan      *plan.File
+	Program   *ir.Program // after the passes: holds the kernel bodies
+	Tensors   []Tensor
+	Scalars   []uint64 // bit patterns
+	Schedules []Schedule
+	Platform  string
+	Timeout   time.Duration // of the compiled engine; 0: DefaultTimeout
+}
+
+// DefaultTimeout is how long compiled code may run before it counts as hanging.
+const DefaultTimeout = 60 * time.Second
+
+// Result is one schedule's outcome.
+type Result struct {
+	Outputs [][]byte // every entry tensor after the run
+	Events  []trace.Event
+	Diags   diag.List // fatal errors and warnings of the run
+	Tasks   int
+}
+
+// Failed reports that the run did not end normally.
+func (r *Result) Failed() bool { return r.Diags.HasErrors() }
+
+// KernelNames lists kernel names by id, for reports and traces.
+func KernelNames(kernels []plan.Kernel) []string {
+	names := make([]string, len(kernels))
+	for _, k := range kernels {
+		if k.ID >= 0 && k.ID < len(names) {
+			names[k.ID] = k.Name
+		}
+	}
+	return names
+}
+
+// Engine executes jobs.
+type Engine interface {
+	Run(ctx context.Context, job *Job) ([]Result, error)
+}

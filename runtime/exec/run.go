@@ -1,0 +1,78 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ops"
+	"github.com/ptobuild/ptobuild/runtime/interp"
+	"github.com/ptobuild/ptobuild/runtime/kernels"
+	"github.com/ptobuild/ptobuild/runtime/sim"
+)
+
+// Prepare makes the runtime of one schedule with the job's entry tensors in its memory. The caller closes the runtime.
+func Prepare(job *Job, s Schedule, runner sim.KernelRunner, names []string) (*sim.Runtime, []sim.Tensor, error) {
+	rt, err := sim.New(sim.Config{Policy: s.Policy, Seed: s.Seed, Platform: job.Platform, Kernels: runner, Names: names, Record: true})
+	if err != nil {
+		return nil, nil, err
+	}
+	entry := make([]sim.Tensor, len(job.Tensors))
+	for i, t := range job.Tensors {
+		if entry[i], err = rt.NewTensor(t.DType, t.Shape...); err != nil {
+			rt.Close()
+			return nil, nil, err
+		}
+		if uint64(len(t.Data)) != entry[i].Size {
+			rt.Close()
+			return nil, nil, diag.Errorf(CodeData, diag.Span{}, "entry tensor %d holds %d bytes, but %s of shape %v has %d", i, len(t.Data), t.DType, t.Shape, entry[i].Size)
+		}
+		copy(rt.Memory().Bytes(entry[i].Addr, entry[i].Size), t.Data)
+	}
+	if err := rt.Entry(entry); err != nil {
+		rt.Close()
+		return nil, nil, err
+	}
+	return rt, entry, nil
+}
+
+// Finish runs what is left and takes the results out of the runtime's memory.
+func Finish(rt *sim.Runtime, entry []sim.Tensor) Result {
+	_ = rt.Finish() // Diagnostics has its error
+	res := Result{Events: rt.Trace(), Diags: rt.Diagnostics(), Tasks: rt.Stats().Tasks}
+	for _, t := range entry {
+		res.Outputs = append(res.Outputs, append([]byte(nil), rt.Memory().Bytes(t.Addr, t.Size)...))
+	}
+	return res
+}
+
+// Plan is the engine that interprets the plan in this process.
+type Plan struct{ Ops *ops.Registry }
+
+// Run implements Engine.
+func (e *Plan) Run(ctx context.Context, job *Job) ([]Result, error) {
+	runner := kernels.New(job.Program, e.Ops).Runner(job.Plan.Kernels)
+	names := KernelNames(job.Plan.Kernels)
+	var results []Result
+	for _, s := range job.Schedules {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		rt, entry, err := Prepare(job, s, runner, names)
+		if err != nil {
+			return nil, err
+		}
+		runErr := interp.Run(job.Plan, interp.Args{Tensors: entry, Scalars: job.Scalars}, rt)
+		res := Finish(rt, entry)
+		if runErr != nil && !res.Failed() {
+			res.Diags.Add(diag.AsList(runErr, CodeInternal)...)
+		}
+		rt.Close()
+		results = append(results, res)
+	}
+	return results, nil
+}
+
+const (
+	CodeInternal diag.Code = "PTO-R120" // an interpreter error without a code of its own
+	CodeData     diag.Code = "PTO-R121" // entry data that does not fit its tensor
+)

@@ -1,0 +1,3 @@
+// The name of the API header in newer code.
+#pragma once
+#include "pto_orchestration_api.h"

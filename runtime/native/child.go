@@ -1,0 +1,236 @@
+package native
+
+import (
+	"bufio"
+	"encoding/gob"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ir/plan"
+	"github.com/ptobuild/ptobuild/ops"
+	"github.com/ptobuild/ptobuild/runtime/exec"
+	"github.com/ptobuild/ptobuild/runtime/kernels"
+	"github.com/ptobuild/ptobuild/runtime/sim"
+)
+
+// ChildArg as first argument makes the tool a child: it answers one request and exits. It is no command of its own.
+const ChildArg = "__orchestration"
+
+// File descriptors of the child besides the standard ones.
+const (
+	fdRequest  = 3
+	fdResponse = 4
+	fdProgress = 5
+)
+
+type request struct {
+	Object    string // path of the shared object
+	Source    string // name of the C++ file, as it stands in call sites
+	Lines     []LineSpan
+	Program   []byte
+	Kernels   []plan.Kernel
+	Tensors   []exec.Tensor
+	Scalars   []uint64
+	Schedules []exec.Schedule
+	Platform  string
+}
+
+// message is one piece of the answer. A complete answer has a Result for every schedule, or ends with Err.
+type message struct {
+	Fatal  *diag.Diagnostic // latched in the schedule that runs; its Result follows unless the child dies
+	Result *result
+	Err    *diag.Diagnostic // the request cannot be served
+}
+
+type result struct {
+	Outputs [][]byte
+	Events  []byte // packEvents
+	Diags   diag.List
+	Tasks   int
+}
+
+// LineSpan says which DSL place the lines First to Last of the C++ come from. Entries are in line order and do not overlap.
+type LineSpan struct {
+	First, Last int32
+	Span        diag.Span
+}
+
+// place finds the DSL place of a C++ line.
+func place(lines []LineSpan, line int32) (diag.Span, bool) {
+	i, ok := slices.BinarySearchFunc(lines, line, func(l LineSpan, line int32) int {
+		switch {
+		case l.Last < line:
+			return -1
+		case l.First > line:
+			return 1
+		}
+		return 0
+	})
+	if !ok {
+		return diag.Span{}, false
+	}
+	return lines[i].Span, true
+}
+
+// ChildMain answers the request on the child's descriptors and exits.
+func ChildMain() {
+	childMain(func(p *ir.Program, table []plan.Kernel) sim.KernelRunner {
+		return kernels.New(p, ops.Builtin()).Runner(table)
+	})
+}
+
+// runners makes the runner of a kernel table; nil runs no kernels.
+type runners func(*ir.Program, []plan.Kernel) sim.KernelRunner
+
+func childMain(newRunner runners) {
+	runtime.LockOSThread()      // user code may keep thread-local state between calls
+	debug.SetPanicOnFault(true) // a wild pointer of user code is a report of the call that it was given to
+	debug.SetGCPercent(400)     // the process lives for one request
+	in, out := os.NewFile(fdRequest, "request"), os.NewFile(fdResponse, "response")
+	enc := gob.NewEncoder(out)
+	send := func(m *message) {
+		if enc.Encode(m) != nil {
+			os.Exit(1) // the parent is gone
+		}
+	}
+	var req request
+	if err := gob.NewDecoder(bufio.NewReaderSize(in, 64<<10)).Decode(&req); err != nil {
+		send(&message{Err: diag.Errorf(CodeProtocol, diag.Span{}, "reading the request: %v", err)})
+	} else if d := serve(&req, newRunner, send); d != nil {
+		send(&message{Err: d})
+	}
+	os.Exit(0)
+}
+
+func serve(req *request, newRunner runners, send func(*message)) *diag.Diagnostic {
+	prog, err := ir.Unmarshal(req.Program)
+	if err != nil {
+		return diag.Errorf(CodeProtocol, diag.Span{}, "reading the program: %v", err)
+	}
+	b := newBridge(req, mapProgress(fdProgress), newRunner(prog, req.Kernels))
+	b.onFatal = func(d *diag.Diagnostic) { send(&message{Fatal: d}) }
+	for i, s := range req.Schedules {
+		b.progress.schedule.Store(int64(i))
+		// A fresh copy for every schedule: static variables start anew.
+		obj, d := load(req.Object)
+		if d != nil {
+			return d
+		}
+		r, d := b.run(obj, s)
+		if d != nil {
+			return d
+		}
+		send(&message{Result: r})
+		obj.unload()
+	}
+	return nil
+}
+
+// object is a loaded orchestration: addresses of its entry points.
+type object struct{ handle, bind, expected, run uintptr }
+
+func load(path string) (*object, *diag.Diagnostic) {
+	h, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		return nil, diag.Errorf(CodeLoad, diag.Span{}, "loading the compiled orchestration: %s", strings.ReplaceAll(err.Error(), path+": ", "")).
+			WithHint("it must be a shared object for this machine that needs no symbols of others")
+	}
+	o := &object{handle: h}
+	for _, f := range []struct {
+		addr *uintptr
+		name string
+	}{{&o.bind, "pto_bind"}, {&o.expected, "pto_expected_args"}, {&o.run, "pto_run"}} {
+		if *f.addr, err = purego.Dlsym(h, f.name); err != nil {
+			return nil, diag.Errorf(CodeLoad, diag.Span{}, "the compiled orchestration has no %s", f.name).
+				WithHint("it must include pto_orchestration_api.h and define aicpu_orchestration_config and aicpu_orchestration_entry")
+		}
+	}
+	return o, nil
+}
+
+func (o *object) unload() { _ = purego.Dlclose(o.handle) } // static destructors run; what stays loaded is only memory
+
+// run executes the orchestration once. What went wrong in it is in the result; an error is a failure of the tool itself.
+func (b *bridge) run(obj *object, s exec.Schedule) (*result, *diag.Diagnostic) {
+	req := b.req
+	rt, entry, err := exec.Prepare(&exec.Job{Tensors: req.Tensors, Platform: req.Platform}, s, b.runner, exec.KernelNames(req.Kernels))
+	if err != nil {
+		return nil, asDiag(err)
+	}
+	defer rt.Close()
+	b.start(rt)
+	tensors, err := b.handles.take(len(entry))
+	if err != nil {
+		return nil, asDiag(err)
+	}
+	for i := range entry {
+		tensors[i].set(&entry[i])
+	}
+	purego.SyscallN(obj.bind, uintptr(unsafe.Pointer(b.table)))
+	args := []uintptr{uintptr(unsafe.Pointer(unsafe.SliceData(tensors))), uintptr(len(entry)),
+		uintptr(unsafe.Pointer(unsafe.SliceData(req.Scalars))), uintptr(len(req.Scalars))}
+	want, _, _ := purego.SyscallN(obj.expected, args...)
+	if rt.Fatal() == nil && rt.ExpectArgs(int(int32(want)), len(entry)+len(req.Scalars), diag.Span{File: req.Source}) == nil {
+		purego.SyscallN(obj.run, args...)
+	}
+	b.progress.stack.Store(0)
+	runtime.KeepAlive(req)
+	if b.broken != nil {
+		return nil, b.broken
+	}
+	res := exec.Finish(rt, entry)
+	return &result{Outputs: res.Outputs, Events: packEvents(res.Events), Diags: res.Diags, Tasks: res.Tasks}, nil
+}
+
+// watched notes which kernel runs.
+type watched struct {
+	sim.KernelRunner
+	progress *progress
+}
+
+func (w *watched) Run(m *sim.Memory, c *sim.KernelCall) error {
+	w.progress.kernel.Store(int64(c.Kernel) + 1)
+	err := w.KernelRunner.Run(m, c)
+	w.progress.kernel.Store(0)
+	return err
+}
+
+// watchedClusters keeps the cluster side of a runner that has one.
+type watchedClusters struct {
+	watched
+	cluster sim.ClusterRunner
+}
+
+func (w *watchedClusters) RunCluster(m *sim.Memory, calls []sim.KernelCall) error {
+	w.progress.kernel.Store(int64(calls[0].Kernel) + 1)
+	err := w.cluster.RunCluster(m, calls)
+	w.progress.kernel.Store(0)
+	return err
+}
+
+func watch(r sim.KernelRunner, p *progress) sim.KernelRunner {
+	if r == nil {
+		return nil
+	}
+	w := watched{r, p}
+	if c, ok := r.(sim.ClusterRunner); ok {
+		return &watchedClusters{w, c}
+	}
+	return &w
+}
+
+func logText(level int32, at sim.Site, message string) string {
+	names := [...]string{"error", "warning", "timing", "info", "debug"}
+	return fmt.Sprintf("%s: %s: %s\n", at, names[min(max(level, 0), 4)], message)
+}
+
+func asDiag(err error) *diag.Diagnostic { return diag.AsList(err, CodeProtocol)[0] }

@@ -1,0 +1,164 @@
+package native
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ptobuild/ptobuild/cache"
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/runtime/include"
+)
+
+// Toolchain is a host C++ compiler.
+type Toolchain struct {
+	CXX string // absolute path
+	ID  string // what its --version says first: part of every compile key
+}
+
+// flags make a position-independent shared object whose only exports are the entry points of the header: one that exports inline functions of the C++
+// library can be bound to by that library, and is then never unloaded. Optimisation is low: orchestration code is
+// executed once, so compile time is what a user waits for. Narrowing in generated braces is legal in older emitters. Hand-written code may throw.
+var flags = []string{"-std=c++17", "-O1", "-g1", "-fPIC", "-shared", "-fvisibility=hidden", "-ffile-prefix-map=.=", "-Wno-narrowing",
+	"-Wl,-z,defs", "-Wl,--version-script=" + exportsName, "-x", "c++"}
+
+const (
+	exportsName = "exports.map"
+	exports     = "{ global: pto_bind; pto_expected_args; pto_run; local: *; };\n"
+)
+
+// FindToolchain resolves the compiler: the named one, else g++, else clang++.
+func FindToolchain(name string) (*Toolchain, error) {
+	candidates := []string{"g++", "clang++"}
+	if name != "" {
+		candidates = []string{name}
+	}
+	for _, c := range candidates {
+		p, err := exec.LookPath(c)
+		if err != nil {
+			continue
+		}
+		out, err := exec.Command(p, "--version").Output()
+		if err != nil {
+			return nil, diag.Errorf(CodeToolchain, diag.Span{}, "%s does not run: %v", p, err)
+		}
+		id, _, _ := strings.Cut(string(out), "\n")
+		return &Toolchain{CXX: p, ID: id}, nil
+	}
+	return nil, diag.Errorf(CodeToolchain, diag.Span{}, "no C++ compiler: %s not found", strings.Join(candidates, " and ")).
+		WithHint("install one (apt-get install g++), or name it with cxx in the [build] section of Pto.toml")
+}
+
+// Key is the action key of compiling src.
+func (t *Toolchain) Key(src []byte) cache.Digest {
+	k := cache.NewKey("Compile").Str("compiler", t.ID).Str("flags", strings.Join(flags, " ")+exports).Bytes("source", src)
+	for _, h := range headers {
+		k.Bytes(h.name, h.text)
+	}
+	return k.Sum()
+}
+
+type header struct {
+	name string
+	text []byte
+}
+
+var headers = func() []header {
+	names, _ := fs.Glob(include.Files, "*.h") // the pattern is valid
+	hs := make([]header, len(names))
+	for i, n := range names {
+		text, _ := include.Files.ReadFile(n) // just listed
+		hs[i] = header{n, text}
+	}
+	return hs
+}()
+
+// Compile turns one orchestration source into a shared object. name appears in reports and in the object's line table; compiler errors come back as
+// reports at C++ lines.
+func (t *Toolchain) Compile(ctx context.Context, name string, src []byte) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "ptobuild-cxx-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	for _, h := range append([]header{{name, src}, {exportsName, []byte(exports)}}, headers...) {
+		p := filepath.Join(dir, filepath.FromSlash(h.name))
+		if err := os.MkdirAll(filepath.Dir(p), 0o777); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(p, h.text, 0o666); err != nil {
+			return nil, err
+		}
+	}
+	const object = "out.so"
+	cmd := exec.CommandContext(ctx, t.CXX, append(slices.Clone(flags), "-I.", name, "-o", object)...)
+	cmd.Dir = dir
+	// A fixed environment: what the compiler sees is in the key or not at all.
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir, "LC_ALL=C", "PWD=" + dir}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			return nil, diag.Errorf(CodeToolchain, diag.Span{}, "%s: %v", t.CXX, err)
+		}
+		return nil, compilerErrors(name, stderr.String())
+	}
+	return os.ReadFile(filepath.Join(dir, object))
+}
+
+var (
+	compilerError = regexp.MustCompile(`^([^\s:]+):(\d+):(\d+): (?:fatal )?error: (.*)$`)
+	// An error inside a template of the header is caused by the line that uses it: g++ names it before the error, clang++ after.
+	usedBefore = regexp.MustCompile(`^([^\s:]+):(\d+):(\d+):   required from here$`)
+	usedAfter  = regexp.MustCompile(`^([^\s:]+):(\d+):(\d+): note: in instantiation of .* requested here$`)
+	undefined  = regexp.MustCompile("undefined reference to [`']([^']*)'")
+)
+
+// compilerErrors turns what the compiler wrote into reports, at most five.
+func compilerErrors(name, text string) diag.List {
+	place := func(m []string) diag.Span {
+		line, _ := strconv.Atoi(m[2]) // digits, by the pattern
+		col, _ := strconv.Atoi(m[3])
+		return diag.Span{File: m[1], Line: int32(line), Col: int32(col)}
+	}
+	var ds diag.List
+	var use diag.Span
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if m := usedBefore.FindStringSubmatch(line); m != nil && m[1] == name {
+			use = place(m)
+		} else if m := usedAfter.FindStringSubmatch(line); m != nil && m[1] == name && len(ds) > 0 && ds[len(ds)-1].Span.File != name {
+			ds[len(ds)-1].Span = place(m)
+		} else if m := compilerError.FindStringSubmatch(line); m != nil {
+			if len(ds) == 5 {
+				break
+			}
+			at := place(m)
+			if at.File != name && use.IsValid() {
+				at = use
+			}
+			ds.Add(diag.Errorf(CodeCompile, at, "C++ compiler: %s", strings.TrimPrefix(m[4], "static assertion failed: ")))
+			use = diag.Span{}
+		} else if m := undefined.FindStringSubmatch(line); m != nil && len(ds) < 5 {
+			ds.Add(diag.Errorf(CodeCompile, diag.Span{File: name}, "C++ linker: %s is used but not defined", m[1]).
+				WithHint("an orchestration is one file: it defines aicpu_orchestration_config and aicpu_orchestration_entry and links against nothing"))
+		}
+	}
+	if len(ds) == 0 {
+		ds.Add(diag.Errorf(CodeCompile, diag.Span{File: name}, "C++ compiler failed: %s", strings.TrimSpace(fmt.Sprintf("%.2000s", text))))
+	}
+	return slices.CompactFunc(ds, func(a, b *diag.Diagnostic) bool { return a.Span == b.Span && a.Message == b.Message })
+}

@@ -1,0 +1,179 @@
+package native
+
+import (
+	"bufio"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/runtime/exec"
+)
+
+// Engine runs compiled orchestrations. Exe is the binary to re-execute (os.Executable of the tool); its main must call ChildMain when its first
+// argument is ChildArg.
+type Engine struct {
+	Exe    string
+	Object []byte // the shared object
+	Source string // name of the C++ file
+	Lines  []LineSpan
+	Output io.Writer // what the orchestration prints and logs; nil: dropped
+}
+
+// Run implements exec.Engine: all schedules of the job in one child process.
+func (e *Engine) Run(ctx context.Context, job *exec.Job) ([]exec.Result, error) {
+	dir, err := os.MkdirTemp("", "ptobuild-run-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	object := filepath.Join(dir, "orchestration.so")
+	if err := os.WriteFile(object, e.Object, 0o700); err != nil {
+		return nil, err
+	}
+	prog, err := ir.Marshal(job.Program)
+	if err != nil {
+		return nil, err
+	}
+	req := request{Object: object, Source: e.Source, Lines: e.Lines, Program: prog, Kernels: job.Plan.Kernels, Tensors: job.Tensors,
+		Scalars: job.Scalars, Schedules: job.Schedules, Platform: job.Platform}
+	answer, err := e.child(ctx, dir, job, &req)
+	if err != nil {
+		return nil, err
+	}
+	results := make([]exec.Result, len(answer))
+	for i, r := range answer {
+		events, err := unpackEvents(r.Events)
+		if err != nil {
+			return nil, diag.Errorf(CodeProtocol, diag.Span{}, "reading the trace of the compiled run: %v", err)
+		}
+		results[i] = exec.Result{Outputs: r.Outputs, Events: events, Diags: r.Diags, Tasks: r.Tasks}
+	}
+	return results, nil
+}
+
+// child runs one child process to its end and returns a result for every schedule.
+func (e *Engine) child(ctx context.Context, dir string, job *exec.Job, req *request) ([]*result, error) {
+	timeout := job.Timeout
+	if timeout == 0 {
+		timeout = exec.DefaultTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errHang)
+	defer cancel()
+	progress, err := newProgress(filepath.Join(dir, "progress"))
+	if err != nil {
+		return nil, err
+	}
+	defer progress.Close()
+	reqR, reqW, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	respR, respW, err := os.Pipe()
+	if err != nil {
+		reqR.Close()
+		reqW.Close()
+		return nil, err
+	}
+	defer respR.Close()
+	output := &printed{to: e.Output}
+	cmd := osexec.CommandContext(ctx, e.Exe, ChildArg)
+	cmd.ExtraFiles = []*os.File{reqR, respW, progress.file}
+	cmd.Stdout, cmd.Stderr = output, output // user code may print; it must not reach our own output
+	cmd.Env = []string{"GOTRACEBACK=none", "PATH=" + os.Getenv("PATH")}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.WaitDelay = time.Second // a process that user code started may keep the pipes open
+	err = cmd.Start()
+	reqR.Close()
+	respW.Close()
+	if err != nil {
+		reqW.Close()
+		return nil, fmt.Errorf("starting the child process: %w", err)
+	}
+	go func() {
+		defer reqW.Close()
+		w := bufio.NewWriterSize(reqW, 64<<10)
+		if gob.NewEncoder(w).Encode(req) == nil { // a child that died reads nothing: Wait tells
+			w.Flush()
+		}
+	}()
+	stop := context.AfterFunc(ctx, func() { respR.SetReadDeadline(time.Now()) })
+	defer stop()
+	results, fatal, err := receive(respR, len(req.Schedules))
+	waitErr := cmd.Wait()
+	switch {
+	case err != nil:
+		return nil, err
+	case len(results) == len(req.Schedules):
+		return results, nil
+	}
+	d := death{engine: e, job: job, progress: progress.progress, output: output.last(), err: waitErr, timeout: timeout}
+	if cause := context.Cause(ctx); cause != nil {
+		if !errors.Is(cause, errHang) {
+			return nil, cause
+		}
+		d.hang = true
+	}
+	return nil, d.report(fatal)
+}
+
+var errHang = errors.New("timeout")
+
+// receive reads the answer up to its end, to the death of the child or to the deadline. fatal is the error that the schedule without a result had
+// latched.
+func receive(r io.Reader, want int) (results []*result, fatal *diag.Diagnostic, err error) {
+	dec := gob.NewDecoder(bufio.NewReaderSize(r, 64<<10))
+	for len(results) < want {
+		var m message
+		if dec.Decode(&m) != nil {
+			return results, fatal, nil // Wait knows more
+		}
+		switch {
+		case m.Err != nil:
+			return nil, nil, m.Err
+		case m.Result != nil:
+			results, fatal = append(results, m.Result), nil
+		default:
+			fatal = m.Fatal
+		}
+	}
+	return results, nil, nil
+}
+
+// printed keeps the end of what the child prints.
+type printed struct {
+	to io.Writer
+
+	mu  sync.Mutex
+	end []byte
+}
+
+const keepPrinted = 64 << 10
+
+func (p *printed) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.end = append(p.end, b...)
+	if len(p.end) > 2*keepPrinted {
+		p.end = append(p.end[:0], p.end[len(p.end)-keepPrinted:]...)
+	}
+	if p.to != nil {
+		_, _ = p.to.Write(b) // what the user prints to must not end the run
+	}
+	return len(b), nil
+}
+
+func (p *printed) last() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return string(p.end)
+}

@@ -1,0 +1,86 @@
+package native
+
+import (
+	"os"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+)
+
+// progress is a page shared between parent and child through a mapped file: what the child is doing, for the report when it dies or hangs.
+type progress struct {
+	call     atomic.Int64 // the last call: C++ line, inside, the call
+	kernel   atomic.Int64 // 1 + id of the kernel that runs, 0 for none
+	schedule atomic.Int64 // index of the schedule that runs
+	stack    atomic.Int64 // an address in the first frame of the user code, 0 before it starts
+}
+
+const inside = 1 << 32 // in progress.call: the call has not returned
+
+// call is a runtime call of the C++ side.
+type call uint8
+
+const (
+	noCall call = iota
+	callScopeBegin
+	callScopeEnd
+	callAlloc
+	callAIC
+	callAIV
+	callMixed
+	callDummy
+	callRead
+	callWrite
+	callCount
+	callFatal
+	callLog
+)
+
+func (c call) String() string {
+	return [...]string{"", "a scope begin", "a scope end", "alloc_tensors", "rt_submit_aic_task", "rt_submit_aiv_task", "rt_submit_task", "rt_submit_dummy_task",
+		"get_tensor_data", "set_tensor_data", "rt_available_*_count", "a fatal report", "a log line"}[c]
+}
+
+func (p *progress) begin(c call, line int32) {
+	p.call.Store(int64(c)<<33 | inside | int64(uint32(line)))
+}
+func (p *progress) end() { p.call.Store(p.call.Load() &^ inside) }
+
+// last is the last call, whether it has not returned, and its C++ line (0 when there was none).
+func (p *progress) last() (c call, in bool, line int32) {
+	w := p.call.Load()
+	return call(w >> 33), w&inside != 0, int32(uint32(w))
+}
+
+// progressFile is the parent's side.
+type progressFile struct {
+	*progress
+	file *os.File
+}
+
+func newProgress(path string) (*progressFile, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Truncate(int64(unsafe.Sizeof(progress{}))); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &progressFile{mapProgress(int(f.Fd())), f}, nil
+}
+
+// Close unmaps the page and closes the file.
+func (p *progressFile) Close() {
+	_ = syscall.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(p.progress)), unsafe.Sizeof(progress{}))) // fails only on private memory
+	p.file.Close()
+}
+
+// mapProgress maps the page of a descriptor; when that fails, private memory: progress is only for reports.
+func mapProgress(fd int) *progress {
+	b, err := syscall.Mmap(fd, 0, int(unsafe.Sizeof(progress{})), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	if err != nil {
+		return new(progress)
+	}
+	return (*progress)(unsafe.Pointer(unsafe.SliceData(b)))
+}

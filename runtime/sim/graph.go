@@ -1,0 +1,127 @@
+package sim
+
+import "slices"
+
+// Graph is what a run did, in a form that does not depend on the order in which tasks ran: who waits for whom and who touches what. It exists only
+// with Config.Check, and runtime/check reads it.
+type Graph struct {
+	Nodes []Node // tasks and allocations in submit order, element accesses of the orchestration between them
+
+	bySeq []int32 // node of each task and allocation, in submit order
+	mark  []uint32
+	preds []Edge // producers of the task that is being submitted
+	args  arena[Arg]
+	edges arena[Edge]
+}
+
+// Node is one task, allocation or element access.
+type Node struct {
+	Kind    NodeKind
+	ID      TaskID // tasks and allocations
+	Ordinal int    // task ordinal; -1 for the others
+	Task    TaskKind
+	Kernels [3]int32
+	Blocks  int32
+	Manual  bool // submitted in a MANUAL scope
+	Args    []Arg
+	Pred    *Predicate
+	Preds   []Edge
+	Site    Site
+	Access  *Element // element accesses
+	// Exact: Touched is all that the task did to its tensor arguments; else only their declarations are known.
+	Exact   bool
+	Touched []Touch
+}
+
+// Touch is one window that a kernel read or wrote through a tensor argument.
+type Touch struct {
+	Arg    int16
+	Write  bool
+	Block  int32
+	Window Tensor
+}
+
+// Element is the element of a tensor that the orchestration read or wrote; no indices name the first one.
+type Element struct {
+	Tensor Tensor
+	Index  []uint32
+}
+
+// NodeKind tells the nodes apart. Everything submitted after an element access comes after the access, and so after what it waited for: its Preds
+// and, for a write, the earlier tasks that wait for one of those.
+type NodeKind uint8
+
+const (
+	NodeTask NodeKind = iota
+	NodeAlloc
+	NodeRead
+	NodeWrite
+)
+
+// Edge is one reason to wait: Node waits for the node at position From, because of argument Arg (-1 for an explicit dependency).
+type Edge struct {
+	From int32
+	Kind EdgeKind
+	Arg  int16
+}
+
+// NodeOf finds the node of a task or allocation of this run, nil when the id is none.
+func (r *Runtime) NodeOf(id TaskID) *Node {
+	if r.graph == nil || id>>32 >= numRings || int(uint32(id)) >= len(r.rings[id>>32].nodeOf) {
+		return nil
+	}
+	return &r.graph.Nodes[r.graph.bySeq[r.rings[id>>32].nodeOf[uint32(id)]]]
+}
+
+// Graph returns the graph of the run, nil without Config.Check.
+func (r *Runtime) Graph() *Graph { return r.graph }
+
+// edge notes that the task being submitted waits for id, once per producer.
+func (g *Graph) edge(r *Runtime, id TaskID, kind EdgeKind, arg int) {
+	from := g.bySeq[r.rings[id>>32].nodeOf[uint32(id)]]
+	if g.mark[from] == r.epoch {
+		return
+	}
+	g.mark[from] = r.epoch
+	g.preds = append(g.preds, Edge{from, kind, int16(arg)})
+}
+
+func (g *Graph) add(r *Runtime, a *TaskArgs, t *task) {
+	n := Node{
+		Kind: NodeTask, ID: t.id, Ordinal: int(t.ordinal), Task: t.kind, Kernels: t.kernels, Blocks: t.blocks, Manual: r.inManual(),
+		Args: g.args.copy(t.args), Preds: g.edges.copy(g.preds), Site: t.site,
+	}
+	if t.kind == KindAlloc {
+		n.Kind, n.Ordinal = NodeAlloc, -1
+	}
+	for i := range n.Args {
+		n.Args[i].Create = nil // the caller's, and its contents are in Tensor
+	}
+	if p := a.Pred; p != nil {
+		c := *p
+		c.Index = slices.Clone(p.Index)
+		n.Pred = &c
+	}
+	g.preds = g.preds[:0]
+	g.bySeq = append(g.bySeq, int32(len(g.Nodes)))
+	g.push(n)
+}
+
+func (g *Graph) nodeOf(t *task) *Node { return &g.Nodes[g.bySeq[t.seq]] }
+
+func (g *Graph) push(n Node) {
+	g.Nodes = append(g.Nodes, n)
+	g.mark = append(g.mark, 0)
+}
+
+// access adds an element access that waits for writers.
+func (g *Graph) access(r *Runtime, t *Tensor, idx []uint32, writers []TaskID, write bool, site Site) {
+	n := Node{Kind: NodeRead, ID: InvalidTask, Ordinal: -1, Access: &Element{*t, slices.Clone(idx)}, Site: site}
+	if write {
+		n.Kind = NodeWrite
+	}
+	for _, id := range writers {
+		n.Preds = append(n.Preds, Edge{g.bySeq[r.rings[id>>32].nodeOf[uint32(id)]], EdgeOverlap, -1})
+	}
+	g.push(n)
+}

@@ -1,0 +1,72 @@
+package sim
+
+import (
+	"fmt"
+	"sort"
+	"syscall"
+	"unsafe"
+)
+
+// Memory is the simulated global memory: regions outside the Go heap whose addresses are real pointers, so that compiled orchestrations and
+// kernels can use them too.
+type Memory struct {
+	regions []span // by address
+	last    span   // where has looked last
+}
+
+type span struct {
+	addr  uint64
+	bytes []byte
+}
+
+// Map adds a zeroed region of size bytes (rounded up to whole pages; untouched pages cost nothing) and returns its address.
+func (m *Memory) Map(size uint64) (uint64, error) {
+	const page = 4096
+	size = max((size+page-1)/page*page, page)
+	b, err := syscall.Mmap(-1, 0, int(size), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+	if err != nil {
+		return 0, fmt.Errorf("mapping %d bytes of simulated memory: %w", size, err)
+	}
+	addr := uint64(uintptr(unsafe.Pointer(&b[0])))
+	i := sort.Search(len(m.regions), func(i int) bool { return m.regions[i].addr > addr })
+	m.regions = append(m.regions, span{})
+	copy(m.regions[i+1:], m.regions[i:])
+	m.regions[i] = span{addr, b}
+	return addr, nil
+}
+
+// Bytes returns the size bytes at addr, or nil when they are not all inside one region.
+func (m *Memory) Bytes(addr, size uint64) []byte {
+	i := sort.Search(len(m.regions), func(i int) bool { return m.regions[i].addr > addr }) - 1
+	if i < 0 {
+		return nil
+	}
+	r := m.regions[i]
+	off := addr - r.addr
+	if off > uint64(len(r.bytes)) || size > uint64(len(r.bytes))-off {
+		return nil
+	}
+	return r.bytes[off : off+size : off+size]
+}
+
+// has reports that the size bytes at addr are inside one region.
+func (m *Memory) has(addr, size uint64) bool {
+	if r := &m.last; addr-r.addr < uint64(len(r.bytes)) && size <= uint64(len(r.bytes))-(addr-r.addr) {
+		return true
+	}
+	i := sort.Search(len(m.regions), func(i int) bool { return m.regions[i].addr > addr }) - 1
+	if i < 0 {
+		return false
+	}
+	m.last = m.regions[i]
+	off := addr - m.last.addr
+	return off <= uint64(len(m.last.bytes)) && size <= uint64(len(m.last.bytes))-off
+}
+
+// Close unmaps everything. No slice from Bytes may be used afterwards.
+func (m *Memory) Close() {
+	for _, r := range m.regions {
+		_ = syscall.Munmap(r.bytes) // only fails on a region that is not mapped
+	}
+	m.regions, m.last = nil, span{}
+}

@@ -1,0 +1,215 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/runtime/sim/interval"
+	"github.com/ptobuild/ptobuild/runtime/trace"
+)
+
+// Runtime is one run of one orchestration. Its methods are the runtime calls of the orchestration, in order; after a fatal error they do nothing.
+//
+// Shapes, strides and indices that are handed in stay with the runtime: a caller must not change such a slice afterwards.
+type Runtime struct {
+	cfg     Config
+	mem     Memory
+	rings   [numRings]ring
+	omap    *interval.Map[writer] // regions of live writers
+	kept    int                   // entries of reclaimed writers in omap, which only the graph needs
+	edges   edgePool
+	ready   readyQueue
+	inline  []*task // dummies whose producers are done; they retire without a core
+	rng     *rand.Rand
+	epoch   uint32
+	seq     uint64
+	ordinal int32
+	nAlloc  int32
+
+	scopes      []scope
+	scopeTasks  []*task // the tasks of all open scopes, innermost last
+	manualDepth int     // depth at which the outermost MANUAL scope began, or -1
+
+	fatal    *Error
+	diags    diag.List
+	warned   map[warnKey]bool
+	entries  []Tensor
+	rec      *recorder
+	graph    *Graph
+	stats    Stats
+	cores    cores
+	calls    [3]KernelCall
+	finished bool
+	writers  map[[3]int32]*kernelWrites // only with Config.Check
+
+	u32s    arena[uint32]
+	tensors arena[Tensor]
+	scratch region
+	found   []*task // writers that an element access waits for
+	// allocArgs is the argument list of the allocation in progress.
+	allocArgs []Arg
+}
+
+// New sets up a run.
+func New(cfg Config) (*Runtime, error) {
+	l := &cfg.Limits
+	l.TaskWindow = cmp.Or(l.TaskWindow, 16384)
+	l.Heap = cmp.Or(l.Heap, 256<<20)
+	l.DepPool = cmp.Or(l.DepPool, 16384)
+	l.MapEntries = cmp.Or(l.MapEntries, 65536)
+	l.ScopeDepth = cmp.Or(l.ScopeDepth, 64)
+	cfg.Platform = cmp.Or(cfg.Platform, "a2a3")
+	cfg.Clusters = cmp.Or(cfg.Clusters, 8)
+	switch {
+	case l.TaskWindow < 4 || bits.OnesCount(uint(l.TaskWindow)) != 1 || l.TaskWindow > 1<<30:
+		return nil, diag.Errorf(CodeConfig, Site{}, "a task window of %d: it must be a power of two and at least 4", l.TaskWindow)
+	case l.Heap < outputAlign || l.Heap%outputAlign != 0:
+		return nil, diag.Errorf(CodeConfig, Site{}, "a heap of %d bytes: it must be a positive multiple of %d", l.Heap, outputAlign)
+	case l.DepPool < 1 || l.MapEntries < 1 || l.ScopeDepth < 1:
+		return nil, diag.Errorf(CodeConfig, Site{}, "limits must be positive")
+	case cfg.Platform != "a2a3" && cfg.Platform != "a5":
+		return nil, diag.Errorf(CodeConfig, Site{}, "unknown platform %q", cfg.Platform).WithHint("the platforms are a2a3 and a5")
+	case cfg.Clusters < 1 || cfg.Clusters > 1024:
+		return nil, diag.Errorf(CodeConfig, Site{}, "%d clusters", cfg.Clusters).WithHint("give 1 to 1024, or 0 for the platform's number")
+	case cfg.Policy > Newest:
+		return nil, diag.Errorf(CodeConfig, Site{}, "unknown scheduling policy %d", cfg.Policy)
+	}
+	r := &Runtime{
+		cfg:         cfg,
+		omap:        interval.New[writer](),
+		edges:       edgePool{edges: make([]edge, 1, 64)},
+		rng:         rand.New(rand.NewPCG(cfg.Seed, 0x9E3779B97F4A7C15)),
+		scopes:      make([]scope, 1, 8), // the root scope
+		manualDepth: -1,
+		cores:       newCores(cfg.Clusters),
+	}
+	r.ready.policy, r.ready.rng = cfg.Policy, r.rng
+	for i := range r.rings {
+		r.rings[i].mask = uint32(l.TaskWindow - 1)
+		r.rings[i].size = l.Heap
+	}
+	if cfg.Record {
+		r.rec = newRecorder()
+	}
+	if cfg.Check {
+		r.graph = &Graph{}
+	}
+	return r, nil
+}
+
+// Memory is the simulated memory, for entry tensors and kernels.
+func (r *Runtime) Memory() *Memory { return &r.mem }
+
+// Close gives the memory back. Nothing that points into it may be used afterwards.
+func (r *Runtime) Close() { r.mem.Close() }
+
+// Config returns the settings in force, defaults filled in.
+func (r *Runtime) Config() Config { return r.cfg }
+
+// NewTensor maps memory for an entry tensor of zeros.
+func (r *Runtime) NewTensor(d ir.DType, shape ...uint32) (Tensor, error) {
+	t, err := Contiguous(0, d, slices.Clone(shape))
+	if err != nil {
+		return Tensor{}, err
+	}
+	t.Addr, err = r.mem.Map(t.Size)
+	if err != nil {
+		return Tensor{}, diag.Errorf(CodeMemory, Site{}, "%s", err)
+	}
+	return t, nil
+}
+
+// Entry registers the entry tensors; tensor k is ext:k in reports and traces. Call it once, before anything else.
+func (r *Runtime) Entry(tensors []Tensor) error {
+	for i := range tensors {
+		t := &tensors[i]
+		if err := r.checkHandle(t); err != nil {
+			return diag.Errorf(CodeTensor, Site{}, "entry tensor %d: %s", i, err.Message)
+		}
+	}
+	r.entries = slices.Clone(tensors)
+	return nil
+}
+
+// Entries returns the entry tensors.
+func (r *Runtime) Entries() []Tensor { return r.entries }
+
+// KernelName is the name of a kernel id for reports, "#id" when the table has none.
+func (r *Runtime) KernelName(id int32) string { return r.kernelName(id) }
+
+// ExpectArgs checks the argument count that the program declares (0: not declared) against the number it got.
+func (r *Runtime) ExpectArgs(expected, got int, site Site) error {
+	if r.rec != nil {
+		r.rec.add(&trace.Config{Args: expected})
+	}
+	if expected > got {
+		r.Fail(InvalidArgs, "config-arg-count", diag.Errorf(CodeArity, site, "the program expects %d arguments and got %d", expected, got).
+			WithHint("tensors and scalars both count"))
+		return r.fatal
+	}
+	if expected != 0 && expected < got {
+		r.warn(diag.Warningf(CodeArity, site, "the program expects %d arguments and got %d; the last ones are not used", expected, got))
+	}
+	return nil
+}
+
+// Finish ends the orchestration: runs what is left and reports what went wrong, nil when nothing did.
+func (r *Runtime) Finish() error {
+	if !r.finished {
+		r.finished = true
+		if n := len(r.scopes) - 1; n > 0 && r.fatal == nil {
+			r.Fail(InvalidArgs, "scope-left-open", diag.Errorf(CodeScopeBalance, r.scopes[n].site, "%d scopes are still open at the end of the orchestration", n).
+				WithHint("every scope begin needs its end"))
+		}
+		if r.fatal == nil {
+			r.closeScope()
+			r.drain()
+			r.reportIdleKernels()
+		}
+		r.manualDepth = -1
+		if r.rec != nil {
+			r.rec.add(&trace.End{Tasks: int(r.ordinal)})
+		}
+	}
+	if r.fatal != nil {
+		return r.fatal
+	}
+	return r.diags.Err()
+}
+
+// Trace returns the recorded events, nil without Config.Record.
+func (r *Runtime) Trace() []trace.Event {
+	if r.rec == nil {
+		return nil
+	}
+	return r.rec.events
+}
+
+// AvailableClusters is the number of clusters, AvailableAIV that of vector cores.
+func (r *Runtime) AvailableClusters(site Site) int32 {
+	if r.rec != nil && r.fatal == nil {
+		r.rec.add(&trace.Query{What: "cluster_count", Site: site})
+	}
+	return int32(r.cfg.Clusters)
+}
+
+// AvailableAIV is the number of vector cores: two per cluster.
+func (r *Runtime) AvailableAIV(site Site) int32 {
+	if r.rec != nil && r.fatal == nil {
+		r.rec.add(&trace.Query{What: "aiv_count", Site: site})
+	}
+	return int32(2 * r.cfg.Clusters)
+}
+
+// kernelName names a kernel id in reports.
+func (r *Runtime) kernelName(id int32) string {
+	if id >= 0 && int(id) < len(r.cfg.Names) {
+		return r.cfg.Names[id]
+	}
+	return fmt.Sprintf("#%d", id)
+}

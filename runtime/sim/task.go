@@ -1,0 +1,141 @@
+package sim
+
+import (
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/runtime/sim/interval"
+)
+
+// task is a slot of a ring. Slots are reused in place, with the capacity of their slices, so a submit makes no garbage of its own.
+type task struct {
+	id      TaskID
+	ordinal int32 // in submit order, allocations excluded
+	node    int32 // position in the graph record
+	pending int32 // producers that have not finished
+	refs    int32 // consumers that have not finished, + 1 while the scope it was submitted in is open
+	mark    uint32
+	fanout  edgeIndex      // consumers to tell when it finishes
+	entries interval.Index // its regions in the overlap map
+	kind    TaskKind
+	done    bool
+	inScope bool // its scope is open
+	sync    bool
+	pred    predicate
+
+	heapStart, heapEnd uint64 // its part of the ring's heap, as cumulative byte counts
+	readyAt, start     uint64 // virtual times
+	finish, readBy     uint64 // readBy: when its last consumer so far finished
+	depth              uint64 // virtual length of the longest chain that ends here
+
+	blocks    int32
+	kernels   [3]int32
+	seq       uint64 // submit order, allocations included
+	args      []Arg
+	scalars   []Scalar
+	producers []*task
+	site      Site
+}
+
+// predicate is a dispatch predicate resolved to an address.
+type predicate struct {
+	on     bool
+	dtype  ir.DType
+	op     ir.BinOp
+	addr   uint64
+	target int64
+}
+
+type edgeIndex int32 // 0: none
+
+// edge is one entry of a producer's list of waiting consumers.
+type edge struct {
+	consumer *task
+	next     edgeIndex
+}
+
+type edgePool struct {
+	edges []edge
+	free  edgeIndex
+}
+
+func (p *edgePool) add(consumer *task, next edgeIndex) edgeIndex {
+	i := p.free
+	if i != 0 {
+		p.free = p.edges[i].next
+	} else {
+		p.edges = append(p.edges, edge{})
+		i = edgeIndex(len(p.edges) - 1)
+	}
+	p.edges[i] = edge{consumer, next}
+	return i
+}
+
+func (p *edgePool) drop(i edgeIndex) {
+	p.edges[i] = edge{next: p.free}
+	p.free = i
+}
+
+const chunkSize = 64 // slots are made in chunks of this many, so a small run touches little memory
+
+// numRings is how many rings there are; the task's scope depth picks one.
+const numRings = 4
+
+// ring is one task window with its heap. Tasks are numbered from 0; [tail, head) are in the window. Slots and heap are given back strictly
+// in submit order.
+type ring struct {
+	chunks     [][]task
+	mask       uint32
+	head, tail uint32
+
+	base               uint64 // address of the heap, 0 before the first use
+	size               uint64
+	heapHead, heapTail uint64 // cumulative bytes handed out and given back
+	virgin             uint64 // heap offset from which memory was never handed out
+	deps               int    // dependency entries of the tasks in the window
+	nodeOf             []int32
+}
+
+func (g *ring) slot(local uint32) *task {
+	i := local & g.mask
+	c := i / chunkSize
+	for uint32(len(g.chunks)) <= c {
+		g.chunks = append(g.chunks, nil)
+	}
+	if g.chunks[c] == nil {
+		g.chunks[c] = make([]task, chunkSize)
+	}
+	return &g.chunks[c][i%chunkSize]
+}
+
+func (g *ring) oldest() *task { return g.slot(g.tail) }
+
+// reserve finds n contiguous heap bytes. ok is false when they are not free now.
+func (g *ring) reserve(n uint64) (start uint64, ok bool) {
+	if g.head == g.tail { // empty: start over, or a request of the whole heap could never be met
+		g.heapHead = (g.heapHead + g.size - 1) / g.size * g.size
+		g.heapTail = g.heapHead
+	}
+	start = g.heapHead
+	if at := start % g.size; at+n > g.size {
+		start += g.size - at
+	}
+	return start, start+n-g.heapTail <= g.size
+}
+
+// arena hands out small slices from big blocks: shapes and result lists live as long as somebody holds them, at one allocation per block.
+type arena[T any] struct{ block []T }
+
+func (a *arena[T]) take(n int) []T {
+	if len(a.block) < n {
+		a.block = make([]T, max(n, 1024))
+	}
+	s := a.block[:n:n]
+	a.block = a.block[n:]
+	return s
+}
+
+// copy keeps a copy of v.
+func (a *arena[T]) copy(v []T) []T {
+	s := a.take(len(v))
+	copy(s, v)
+	return s
+}

@@ -1,0 +1,73 @@
+package sim
+
+// What kernels really touch. A kernel often gets a whole tensor and writes one tile of it, so the declared windows alone make parallel writers of
+// disjoint tiles look like a race. A runner that knows better says so while a call runs: Track once, then Touch for every window.
+
+// maxTouches bounds the windows kept per task; a task with more counts by its declarations.
+const maxTouches = 256
+
+// accessWatch collects what the calls of one task touch.
+type accessWatch struct {
+	touched []Touch
+	calls   int // finished calls
+	tracked int // calls that were tracked
+	full    bool
+}
+
+// Track says that the runner will report every access of this call to a tensor argument. It returns false when nobody wants to know.
+func (c *KernelCall) Track() bool {
+	if c.watch == nil {
+		return false
+	}
+	c.watch.tracked++
+	return true
+}
+
+// Touch reports that the call read or wrote a window of tensor argument arg. It keeps the window's shape and strides.
+func (c *KernelCall) Touch(arg int, write bool, window Tensor) {
+	w := c.watch
+	if w == nil || w.full {
+		return
+	}
+	if n := len(w.touched); n > 0 { // loops touch a window again and again
+		for _, t := range w.touched[max(0, n-4):] {
+			if int(t.Arg) == arg && t.Write == write && int(t.Block) == c.Block && sameWindow(&t.Window, &window) {
+				return
+			}
+		}
+	}
+	if len(w.touched) == maxTouches {
+		w.full = true
+		return
+	}
+	w.touched = append(w.touched, Touch{int16(arg), write, int32(c.Block), window})
+}
+
+func sameWindow(a, b *Tensor) bool {
+	if a.Addr != b.Addr || a.Start != b.Start || a.DType != b.DType || len(a.Shape) != len(b.Shape) {
+		return false
+	}
+	for i := range a.Shape {
+		if a.Shape[i] != b.Shape[i] || a.Strides[i] != b.Strides[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// watchAccesses starts watching a task; nil when nobody wants to know.
+func (r *Runtime) watchAccesses() *accessWatch {
+	if r.graph == nil {
+		return nil
+	}
+	return &accessWatch{}
+}
+
+// keep stores what was seen at the task's node.
+func (w *accessWatch) keep(r *Runtime, t *task) {
+	if w == nil || w.calls == 0 || w.tracked != w.calls || w.full {
+		return
+	}
+	n := r.graph.nodeOf(t)
+	n.Exact, n.Touched = true, w.touched
+}
