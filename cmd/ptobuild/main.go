@@ -1,0 +1,112 @@
+// Command ptobuild builds and tests PyPTO orchestration programs. Each command is one file of this package; all of them parse flags, call packages
+// and print.
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/internal/ui"
+	"github.com/ptobuild/ptobuild/runtime/native"
+)
+
+// Exit codes (docs/commands.md).
+const (
+	exitOK       = 0
+	exitSources  = 1   // the sources have errors
+	exitUsage    = 2   // the command line or Pto.toml is wrong
+	exitTests    = 3   // tests ran and failed
+	exitInternal = 4   // something else went wrong: a full disk, no compiler, a fault of ptobuild
+	exitSignal   = 130 // interrupted
+)
+
+// exitError ends the process with a code after everything was reported.
+type exitError struct{ code int }
+
+func (e exitError) Error() string { return "exit" }
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == native.ChildArg {
+		native.ChildMain()
+	}
+	os.Exit(Main())
+}
+
+// Main runs the command line and returns its exit code.
+func Main() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	app := &app{}
+	code := app.exitCode(ctx, app.root().ExecuteContext(ctx))
+	if err := app.writeSarif(); err != nil {
+		app.ui.Report(diag.AsList(err, ""), nil)
+		return exitInternal
+	}
+	if code != exitOK && code != exitSignal {
+		app.tellMore()
+	}
+	return code
+}
+
+// exitCode reports the error of a command that could not start, and gives the exit code for it or any other outcome.
+func (a *app) exitCode(ctx context.Context, err error) int {
+	var exit exitError
+	switch {
+	case err == nil:
+		return exitOK
+	case ctx.Err() != nil:
+		return exitSignal
+	case errors.As(err, &exit):
+		return exit.code
+	}
+	if a.ui == nil {
+		a.ui = ui.New(false)
+	}
+	ds := diag.AsList(err, "")
+	if a.ui.JSON {
+		_ = a.ui.Result(failure{Diagnostics: ds})
+	}
+	a.note(ds)
+	a.ui.Report(ds, nil)
+	return exitUsage
+}
+
+// app is what the commands share.
+type app struct {
+	ui   *ui.UI
+	json bool
+	dir  string
+
+	sarif string    // the file that reports are written to, as SARIF
+	noted diag.List // what was reported so far
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ptobuild",
+		Short: "Build, run and test PyPTO orchestration programs",
+		Long: "ptobuild parses PyPTO programs, generates their orchestration C++, and runs it on a simulated Ascend runtime.\n" +
+			"A folder with a Pto.toml is a workspace; `ptobuild init` makes one.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRun: func(*cobra.Command, []string) {
+			a.ui = ui.New(a.json)
+		},
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print results as JSON")
+	root.PersistentFlags().StringVarP(&a.dir, "directory", "C", ".", "run as if started in `DIR`")
+	root.AddCommand(a.initCommand(), a.buildCommand(), a.testCommand(), a.runCommand(), a.watchCommand(), a.irCommand(), a.graphCommand(), a.emitCommand(), a.explainCommand(), a.bazelCommand(), a.versionCommand())
+	return root
+}
+
+// failure is the JSON of a command that could not start.
+type failure struct {
+	Diagnostics diag.List `json:"diagnostics"`
+}

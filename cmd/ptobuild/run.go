@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ptobuild/ptobuild/graph"
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/internal/ui"
+	"github.com/ptobuild/ptobuild/runtime/native"
+)
+
+type runFlags struct {
+	request   graph.RunRequest
+	out       string
+	trace     string
+	noCompile bool
+	scalars   []string
+	dims      []string
+	policy    string
+	load      loadFlags
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run LABEL",
+		Short: "Run one target on the simulated runtime",
+		Long: "Runs a target once and prints what its tasks did. Inputs are those of its first test in Pto.toml, or of --test; without a test they are\n" +
+			"random. --out keeps the outputs as .npy files, --trace the events as JSON lines.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.run(cmd.Context(), args[0], &f)
+		},
+	}
+	cmd.Flags().StringVar(&f.request.Test, "test", "", "take inputs from the test of this `NAME`")
+	cmd.Flags().StringArrayVar(&f.scalars, "scalar", nil, "`NAME=VALUE` of a scalar parameter (may be repeated)")
+	cmd.Flags().StringArrayVar(&f.dims, "dim", nil, "`NAME=EXTENT` of a dynamic dimension (may be repeated)")
+	cmd.Flags().StringVar(&f.policy, "policy", "fifo", "task order: fifo, lifo, random, sequential or newest")
+	cmd.Flags().Uint64Var(&f.request.Seed, "seed", 1, "seed of the random order")
+	cmd.Flags().BoolVar(&f.noCompile, "no-compile", false, "interpret the plan instead of running the compiled C++")
+	cmd.Flags().StringVar(&f.out, "out", "", "write every output as `DIR`/<parameter>.npy")
+	cmd.Flags().StringVar(&f.trace, "trace", "", "write the trace to `FILE`")
+	f.load.register(cmd)
+	return cmd
+}
+
+func (a *app) run(ctx context.Context, what string, f *runFlags) error {
+	b, targets, err := a.find(what, &f.load)
+	if err != nil {
+		return err
+	}
+	if len(targets) > 1 {
+		var names []string
+		for _, t := range targets {
+			names = append(names, t.Label.String())
+		}
+		return fmt.Errorf("%s names %s; pick one of %s", what, ui.Plural(len(targets), "target"), strings.Join(names, ", "))
+	}
+	if f.request.Scalars, err = pairs("scalar", f.scalars); err != nil {
+		return err
+	}
+	if f.request.Dims, err = pairs("dim", f.dims); err != nil {
+		return err
+	}
+	if f.request.Policy, err = graph.PolicyNamed(f.policy); err != nil {
+		return err
+	}
+	t, err := a.tester(b, testFlags{noCompile: f.noCompile})
+	if err != nil {
+		return a.fail(diag.AsList(err, native.CodeToolchain), b.WS, exitInternal)
+	}
+	out, ds := t.RunOnce(ctx, targets[0], &f.request)
+	if ds.HasErrors() {
+		return a.fail(ds, b.WS, exitSources)
+	}
+	a.ui.Report(ds, b.WS.Source)
+	if f.out != "" {
+		for _, o := range out.Outputs {
+			if err := writeFile(filepath.Join(a.path(f.out), o.Name+".npy"), o.Npy); err != nil {
+				return a.fail(diag.List{diag.Errorf(graph.CodeOutput, diag.Span{File: f.out}, "cannot be written: %v", err)}, b.WS, exitInternal)
+			}
+		}
+	}
+	if f.trace != "" {
+		w, err := os.Create(a.path(f.trace))
+		if err != nil {
+			return err
+		}
+		err = out.WriteTrace(w)
+		if e := w.Close(); err == nil {
+			err = e
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if a.ui.JSON {
+		out.Diagnostics = ds
+		return a.ui.Result(out)
+	}
+	a.ui.Printf("%s  %s, %s\n", out.Target, ui.Plural(out.Tasks, "task"), out.Engine)
+	for _, line := range out.Lines {
+		a.ui.Printf("  %s\n", line)
+	}
+	for _, o := range out.Outputs {
+		a.ui.Printf("%s  %s\n", o.Name, o.Summary)
+	}
+	return nil
+}
+
+// pairs splits NAME=VALUE flags.
+func pairs(flag string, given []string) (map[string]string, error) {
+	m := map[string]string{}
+	for _, g := range given {
+		name, value, ok := strings.Cut(g, "=")
+		if !ok {
+			return nil, fmt.Errorf("--%s %s: write NAME=VALUE", flag, g)
+		}
+		m[name] = value
+	}
+	return m, nil
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ptobuild/ptobuild/graph"
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/internal/ui"
+	"github.com/ptobuild/ptobuild/runtime/native"
+)
+
+type testResult struct {
+	Tests       []*graph.Verdict `json:"tests"`
+	Diagnostics diag.List        `json:"diagnostics"`
+}
+
+type testFlags struct {
+	schedules int
+	seed      uint64
+	jobs      int
+	noCompile bool
+	rerun     bool
+	load      loadFlags
+}
+
+func (f *testFlags) register(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&f.schedules, "schedules", 0, "try `N` seeded task orders (default: the test's own, else 3)")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "first `SEED` of the task orders")
+	cmd.Flags().IntVarP(&f.jobs, "jobs", "j", 0, "at most `N` tests at once (default: the number of cores)")
+	cmd.Flags().BoolVar(&f.noCompile, "no-compile", false, "run only the plan, not the compiled C++")
+	cmd.Flags().BoolVar(&f.rerun, "rerun", false, "run tests again whose result is cached")
+	f.load.register(cmd)
+}
+
+func (a *app) testCommand() *cobra.Command {
+	var f testFlags
+	cmd := &cobra.Command{
+		Use:   "test [PATTERN]...",
+		Short: "Run tests on the simulated runtime",
+		Long: "Runs the tests of Pto.toml whose target a pattern selects (all without one): the plan and the compiled C++ on the simulated runtime\n" +
+			"under several task orders. Results must match the expectation, and both engines must do exactly the same.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.test(cmd.Context(), args, f)
+		},
+	}
+	f.register(cmd)
+	a.sarifFlag(cmd)
+	return cmd
+}
+
+// tester sets up test execution.
+func (a *app) tester(b *graph.Builder, f testFlags) (*graph.Tester, error) {
+	exe, err := executable()
+	if err != nil {
+		return nil, err
+	}
+	t := &graph.Tester{Builder: b, Engine: a.engine(f.jobs), Exe: exe, ToolID: toolID(exe), Schedules: f.schedules, Seed: f.seed, Rerun: f.rerun}
+	if !f.noCompile {
+		if t.Toolchain, err = native.FindToolchain(b.WS.Config.Build.CXX); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+func (a *app) test(ctx context.Context, args []string, f testFlags) error {
+	start := time.Now()
+	ws, err := a.open()
+	if err != nil {
+		return err
+	}
+	ps, err := a.patterns(ws, args)
+	if err != nil {
+		return err
+	}
+	b, err := f.load.builder(ws, "")
+	if err != nil {
+		return err
+	}
+	targets, ds := b.Targets(ps)
+	res := &testResult{Diagnostics: ds}
+	if ds.HasErrors() && len(targets) == 0 {
+		return a.fail(ds, ws, exitSources)
+	}
+	tests, more := b.Tests(targets, len(args) == 0)
+	res.Diagnostics.Add(more...)
+	t, err := a.tester(b, f)
+	if err != nil {
+		return a.fail(diag.AsList(err, native.CodeToolchain), ws, exitInternal)
+	}
+	a.ui.Report(res.Diagnostics, ws.Source)
+	res.Tests = make([]*graph.Verdict, len(tests))
+	width := 0
+	for _, x := range tests {
+		width = max(width, len(x.Config.Name))
+	}
+	var mu sync.Mutex
+	printed := 0 // verdicts appear in the order of Pto.toml, each as soon as those before it are there
+	if err := graph.Each(f.jobs, tests, func(i int, x graph.Test) error {
+		v := t.Run(ctx, x.Config, x.Target)
+		mu.Lock()
+		defer mu.Unlock()
+		res.Tests[i] = v
+		for printed < len(tests) && res.Tests[printed] != nil {
+			a.verdict(ws, res.Tests[printed], width)
+			printed++
+		}
+		if printed < len(tests) {
+			a.ui.Status("[%d/%d] %s", printed, len(tests), tests[printed].Config.Name)
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	a.ui.Status("")
+	return a.endTest(res, time.Since(start))
+}
+
+// verdict prints the line of one test and its reports.
+func (a *app) verdict(ws *graph.Workspace, v *graph.Verdict, width int) {
+	if a.ui.JSON {
+		return
+	}
+	word := a.ui.Paint(ui.Green, "PASS")
+	if !v.Passed {
+		word = a.ui.Paint(ui.Red, "FAIL")
+	}
+	var notes []string
+	if v.Passed {
+		engines := "plan"
+		if v.Compiled {
+			engines = "plan = C++"
+		}
+		notes = append(notes, ui.Plural(v.Tasks, "task"), fmt.Sprintf("%s × %s", ui.Plural(v.Runs, "order"), engines), "vs "+v.Expected)
+		if v.Worst > 0 {
+			notes = append(notes, fmt.Sprintf("worst error %.2g", v.Worst))
+		}
+		if v.Cached {
+			notes = append(notes, "cached")
+		} else {
+			notes = append(notes, v.Took.Round(time.Millisecond).String())
+		}
+	}
+	a.ui.Printf("%s  %-*s  %s\n", word, width, v.Test, a.ui.Paint(ui.Dim, strings.Join(notes, ", ")))
+	a.ui.Report(v.Diags, ws.Source)
+}
+
+func (a *app) endTest(res *testResult, took time.Duration) error {
+	failed := 0
+	a.note(res.Diagnostics)
+	for _, v := range res.Tests {
+		a.note(v.Diags)
+		if !v.Passed {
+			failed++
+		}
+	}
+	if a.ui.JSON {
+		if err := a.ui.Result(res); err != nil {
+			return err
+		}
+	} else {
+		switch {
+		case failed > 0:
+			a.ui.Printf("%s\n", a.ui.Paint(ui.Red, fmt.Sprintf("%d of %s failed", failed, ui.Plural(len(res.Tests), "test"))))
+		case !res.Diagnostics.HasErrors():
+			a.ui.Printf("%s passed (%s)\n", ui.Plural(len(res.Tests), "test"), took.Round(time.Millisecond))
+		}
+	}
+	switch {
+	case failed > 0 && slices.ContainsFunc(res.Tests, func(v *graph.Verdict) bool { return !v.Passed && v.Runs > 0 }):
+		return exitError{exitTests}
+	case failed > 0 || res.Diagnostics.HasErrors():
+		return exitError{exitSources}
+	}
+	return nil
+}

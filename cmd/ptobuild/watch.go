@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ptobuild/ptobuild/graph"
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/internal/ui"
+	"github.com/ptobuild/ptobuild/runtime/native"
+)
+
+func (a *app) watchCommand() *cobra.Command {
+	var f testFlags
+	cmd := &cobra.Command{
+		Use:   "watch [PATTERN]...",
+		Short: "Build and test on every save",
+		Long: "Builds the targets that a pattern selects and runs their tests, now and whenever a file of the workspace changes. Each test is answered\n" +
+			"first from the plan, then confirmed with the compiled C++. Ctrl-C ends it.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.watch(cmd.Context(), args, f)
+		},
+	}
+	f.register(cmd)
+	return cmd
+}
+
+func (a *app) watch(ctx context.Context, args []string, f testFlags) error {
+	ws, ds := graph.Open(a.dir)
+	if ws == nil {
+		return a.fail(ds, ws, exitUsage)
+	}
+	changes, err := graph.Watch(ctx, ws.Root)
+	if err != nil {
+		return err
+	}
+	for {
+		a.round(ctx, args, f)
+		a.ui.Status("watching %s: save a file to run again, Ctrl-C to stop", ws.Root)
+		if _, ok := <-changes; !ok {
+			a.ui.Status("")
+			return nil
+		}
+		a.ui.Printf("%s\n", a.ui.Paint(ui.Dim, "── "+time.Now().Format("15:04:05")+" ──"))
+	}
+}
+
+// round builds and tests once. Whatever goes wrong is reported and the watch goes on.
+func (a *app) round(ctx context.Context, args []string, f testFlags) {
+	start := time.Now()
+	ws, ds := graph.Open(a.dir)
+	if ds.HasErrors() {
+		a.report(ds, ws)
+		return
+	}
+	ps, err := a.patterns(ws, args)
+	if err != nil {
+		a.report(diag.AsList(err, ""), ws)
+		return
+	}
+	b, err := f.load.builder(ws, "")
+	if err != nil {
+		a.report(diag.AsList(err, ""), ws)
+		return
+	}
+	targets, ds := b.Targets(ps)
+	failed := 0
+	for _, t := range targets {
+		built, more := b.Build(ctx, t)
+		if built != nil && !more.HasErrors() {
+			_, err := b.Write(built)
+			more = append(more, diag.AsList(err, graph.CodeOutput)...)
+		}
+		if more.HasErrors() {
+			failed++
+		}
+		ds.Add(more...)
+	}
+	if ds = ds.Sort(); ds.HasErrors() {
+		a.report(ds, ws)
+		a.ui.Printf("%s (%s)\n", a.ui.Paint(ui.Red, "build failed"), time.Since(start).Round(time.Millisecond))
+		if failed == len(targets) {
+			return
+		}
+	} else {
+		a.report(ds, ws)
+		a.ui.Printf("%s built (%s)\n", ui.Plural(len(targets), "target"), time.Since(start).Round(time.Millisecond))
+	}
+	tests, _ := b.Tests(targets, false)
+	quick := f
+	quick.noCompile = true
+	if a.testRound(ctx, b, tests, quick, "plan") && !f.noCompile {
+		a.testRound(ctx, b, tests, f, "compiled C++")
+	}
+}
+
+// testRound runs all tests with one set of flags, prints the failures and a summary line, and reports whether all passed.
+func (a *app) testRound(ctx context.Context, b *graph.Builder, tests []graph.Test, f testFlags, engine string) bool {
+	if len(tests) == 0 {
+		return false
+	}
+	start := time.Now()
+	t, err := a.tester(b, f)
+	if err != nil {
+		a.report(diag.AsList(err, native.CodeToolchain), b.WS)
+		return false
+	}
+	verdicts := make([]*graph.Verdict, len(tests))
+	if err := graph.Each(f.jobs, tests, func(i int, x graph.Test) error {
+		a.ui.Status("testing %s (%s)", x.Config.Name, engine)
+		verdicts[i] = t.Run(ctx, x.Config, x.Target)
+		return nil
+	}); err != nil || ctx.Err() != nil {
+		return false
+	}
+	failed := 0
+	for _, v := range verdicts {
+		if !v.Passed {
+			failed++
+			a.ui.Printf("%s  %s\n", a.ui.Paint(ui.Red, "FAIL"), v.Test)
+			a.report(v.Diags, b.WS)
+		}
+	}
+	took := time.Since(start).Round(time.Millisecond)
+	if failed > 0 {
+		a.ui.Printf("%s of %s failed (%s, %s)\n", ui.Plural(failed, "test"), ui.Plural(len(tests), "test"), engine, took)
+		return false
+	}
+	a.ui.Printf("%s %s passed (%s, %s)\n", a.ui.Paint(ui.Green, "ok"), ui.Plural(len(tests), "test"), engine, took)
+	return true
+}
+
+func (a *app) report(ds diag.List, ws *graph.Workspace) {
+	if ws == nil {
+		a.ui.Report(ds, nil)
+		return
+	}
+	a.ui.Report(ds, ws.Source)
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/ptobuild/ptobuild/cache"
+	"github.com/ptobuild/ptobuild/graph"
+	"github.com/ptobuild/ptobuild/internal/diag"
+)
+
+// open opens the workspace of the command's folder; its errors end the command.
+func (a *app) open() (*graph.Workspace, error) {
+	ws, ds := graph.Open(a.dir)
+	if ds.HasErrors() {
+		return nil, a.fail(ds, ws, exitUsage)
+	}
+	return ws, nil
+}
+
+// path is a path of the command line as seen from the command's folder.
+func (a *app) path(p string) string {
+	if filepath.IsAbs(p) {
+		return p
+	}
+	return filepath.Join(a.dir, p)
+}
+
+// inWorkspace is the path of a file from the root of the workspace, when it is below it.
+func (a *app) inWorkspace(ws *graph.Workspace, file string) string {
+	abs, err := filepath.Abs(a.path(file))
+	if err != nil {
+		return file
+	}
+	rel, err := filepath.Rel(ws.Root, abs)
+	if err != nil || strings.HasPrefix(rel, "..") {
+		return file
+	}
+	return filepath.ToSlash(rel)
+}
+
+// fail reports ds and ends the command with a code.
+func (a *app) fail(ds diag.List, ws *graph.Workspace, code int) error {
+	a.note(ds)
+	if a.ui.JSON {
+		if err := a.ui.Result(failure{Diagnostics: ds}); err != nil {
+			return err
+		}
+		return exitError{code}
+	}
+	var source func(string) []byte
+	if ws != nil {
+		source = ws.Source
+	}
+	a.ui.Report(ds, source)
+	return exitError{code}
+}
+
+// patterns reads the command's patterns relative to its folder.
+func (a *app) patterns(ws *graph.Workspace, args []string) ([]graph.Pattern, error) {
+	abs, err := filepath.Abs(a.dir)
+	if err != nil {
+		return nil, err
+	}
+	here := ws.Here(abs)
+	var ps []graph.Pattern
+	for _, arg := range args {
+		if filepath.IsAbs(arg) && !hasLabelPrefix(arg) {
+			if rel, err := filepath.Rel(ws.Root, arg); err == nil {
+				arg = "//" + filepath.ToSlash(rel)
+			}
+		}
+		p, err := graph.ParsePattern(arg, here)
+		if err != nil {
+			return nil, err
+		}
+		ps = append(ps, p)
+	}
+	return ps, nil
+}
+
+func hasLabelPrefix(s string) bool { return len(s) > 1 && s[:2] == "//" }
+
+// engine makes the action engine with the user's cache. Without a usable cache folder nothing is kept: a build never fails for it.
+func (a *app) engine(jobs int) *graph.Engine {
+	if jobs <= 0 {
+		jobs = runtime.NumCPU()
+	}
+	var store cache.Store
+	if dir, err := cacheDir(); err == nil {
+		if s, err := cache.NewDisk(dir); err == nil {
+			store = s
+		}
+	}
+	return graph.NewEngine(store, jobs)
+}
+
+// cacheDir is $PTOBUILD_CACHE, else ptobuild in the user's cache folder.
+func cacheDir() (string, error) {
+	if dir := os.Getenv("PTOBUILD_CACHE"); dir != "" {
+		return dir, nil
+	}
+	dir, err := os.UserCacheDir()
+	return filepath.Join(dir, "ptobuild"), err
+}

@@ -1,0 +1,152 @@
+package graph
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/runtime/exec"
+	"github.com/ptobuild/ptobuild/runtime/kernels"
+	"github.com/ptobuild/ptobuild/runtime/sim"
+)
+
+// tolerance is how far a result may be from what is expected: |got - want| <= atol + rtol*|want|, NaN differs from everything; exact compares bits.
+type tolerance struct {
+	rtol, atol float64
+	exact      bool
+}
+
+// toleranceOf gives the test's tolerance, by default that of the element type.
+func toleranceOf(test *TestConfig, dt ir.DType) tolerance {
+	t := tolerance{rtol: 1e-5, atol: 1e-5}
+	switch {
+	case dt == ir.FP16 || dt == ir.BF16:
+		t = tolerance{rtol: 1e-2, atol: 1e-2}
+	case !dt.IsFloat():
+		t = tolerance{}
+	}
+	if test.RTol != nil {
+		t.rtol = *test.RTol
+	}
+	if test.ATol != nil {
+		t.atol = *test.ATol
+	}
+	return t
+}
+
+// firstShown is how many differing elements a report lists.
+const firstShown = 3
+
+// compare holds the outputs of one run against the expectation.
+func (t *Tester) compare(ctx context.Context, test *TestConfig, built *Built, job *exec.Job, e *expectation, r *exec.Result, s exec.Schedule, v *Verdict) diag.List {
+	var ds diag.List
+	for i, want := range e.outputs {
+		if want == nil || bytes.Equal(want, r.Outputs[i]) {
+			continue
+		}
+		m := mismatch(built.Plan.Tensors[i].DType, r.Outputs[i], want, e.tolerances[i])
+		v.Worst = max(v.Worst, m.worst)
+		if m.count == 0 {
+			continue
+		}
+		ds.Add(t.explain(ctx, test, built, job, e, i, m, r, s))
+	}
+	return ds
+}
+
+// diffs are the elements of one tensor that are out of tolerance.
+type diffs struct {
+	count   int
+	first   []int // flat indices
+	worst   float64
+	worstAt int
+}
+
+func mismatch(dt ir.DType, got, want []byte, tol tolerance) diffs {
+	size := dt.Bytes()
+	m := diffs{worstAt: -1}
+	for i := 0; (i+1)*size <= len(want); i++ {
+		g, w := got[i*size:(i+1)*size], want[i*size:(i+1)*size]
+		if bytes.Equal(g, w) {
+			continue
+		}
+		x, y := kernels.Load(dt, g), kernels.Load(dt, w)
+		err := math.Abs(x - y)
+		ok := !tol.exact && err <= tol.atol+tol.rtol*math.Abs(y)
+		if !math.IsNaN(err) && !math.IsInf(err, 0) && err > m.worst {
+			m.worst = err
+			if !ok {
+				m.worstAt = i
+			}
+		}
+		if ok {
+			continue
+		}
+		m.count++
+		if len(m.first) < firstShown {
+			m.first = append(m.first, i)
+		}
+	}
+	if m.worstAt < 0 && m.count > 0 {
+		m.worstAt = m.first[0]
+	}
+	return m
+}
+
+// explain reports a mismatch: how many elements, the first ones, the worst, and the task that wrote the first one.
+func (t *Tester) explain(ctx context.Context, test *TestConfig, built *Built, job *exec.Job, e *expectation, tensor int, m diffs, r *exec.Result, s exec.Schedule) *diag.Diagnostic {
+	p := built.Plan.Tensors[tensor]
+	size := p.DType.Bytes()
+	shape := job.Tensors[tensor].Shape
+	total := len(r.Outputs[tensor]) / size
+	value := func(b []byte, i int) string { return formatElem(p.DType, b[i*size:]) }
+	var b strings.Builder
+	fmt.Fprintf(&b, "test %q (%s): %d of %d elements of %s differ from the %s", test.Name, s, m.count, total, p.Param, e.kind)
+	for _, i := range m.first {
+		fmt.Fprintf(&b, "\n    %s%s = %s, expected %s", p.Param, position(shape, i), value(r.Outputs[tensor], i), value(e.outputs[tensor], i))
+	}
+	if m.count > len(m.first) {
+		fmt.Fprintf(&b, "\n    worst: %s%s = %s, expected %s", p.Param, position(shape, m.worstAt), value(r.Outputs[tensor], m.worstAt), value(e.outputs[tensor], m.worstAt))
+	}
+	d := diag.Errorf(CodeMismatch, built.Target.Pos, "%s", b.String())
+	at := m.first[0]
+	writer, err := (&exec.Plan{Ops: t.Builder.Ops}).LastWriter(ctx, job, s, tensor, at*size, size)
+	switch {
+	case err != nil: // the run that just worked fails when watched: say nothing about the writer
+	case writer == nil:
+		d.WithRelated(built.Target.Pos, "no task changed %s%s", p.Param, position(shape, at))
+	default:
+		d.Span = writer.Site
+		d.WithRelated(built.Target.Pos, "%s%s was last changed by task %d (%s)", p.Param, position(shape, at), writer.Task, writer.Kernel)
+	}
+	switch {
+	case s.Policy == sim.Random:
+		d.WithHint("the result depends on the order of the tasks, so a dependency is missing; `ptobuild test --seed %d --schedules 1 %s` repeats this order", s.Seed, built.Target.Label)
+	case e.kind == sequentialKind:
+		d.WithHint("the result depends on the order of the tasks, so a dependency is missing: another task may have used or overwritten this buffer too early")
+	}
+	return d
+}
+
+// position renders a flat index as [i, j].
+func position(shape []uint32, flat int) string {
+	idx := make([]string, len(shape))
+	for i := len(shape) - 1; i >= 0; i-- {
+		n := max(int(shape[i]), 1)
+		idx[i] = fmt.Sprint(flat % n)
+		flat /= n
+	}
+	return "[" + strings.Join(idx, ", ") + "]"
+}
+
+func formatElem(dt ir.DType, b []byte) string {
+	v := kernels.Load(dt, b)
+	if dt.IsFloat() {
+		return fmt.Sprintf("%.7g", v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}

@@ -1,0 +1,220 @@
+package graph
+
+import (
+	"errors"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+)
+
+// ConfigName is the file that makes a folder a workspace.
+const ConfigName = "Pto.toml"
+
+// Config is Pto.toml. docs/pto-toml.md explains every key.
+type Config struct {
+	Workspace WorkspaceConfig         `toml:"workspace"`
+	Build     BuildConfig             `toml:"build"`
+	Targets   map[string]TargetConfig `toml:"target"`
+	Tests     []TestConfig            `toml:"test"`
+	Plugins   map[string]PluginConfig `toml:"plugins"`
+}
+
+// WorkspaceConfig says what belongs to the workspace.
+type WorkspaceConfig struct {
+	Name    string   `toml:"name"`
+	Sources []string `toml:"sources"` // globs of DSL files; default every .py file that imports pypto.language
+	Roots   []string `toml:"roots"`   // further folders in which imports are looked up
+}
+
+// BuildConfig is how targets are built unless a target says otherwise.
+type BuildConfig struct {
+	Profile         string `toml:"profile"`  // API profile of the generated C++; default pto2
+	Platform        string `toml:"platform"` // a2a3 (default) or a5
+	AutoDeps        bool   `toml:"analyze_auto_scopes_for_deps"`
+	ManualAllocDeps *bool  `toml:"manual_alloc_deps"` // default true
+	// PreciseBlockOutputs passes a tensor that a pl.at block only writes as Out wherever it stands. By default it is InOut outside of loops, as in the
+	// reference compiler, whose traces ours are compared with; the graph of tasks differs only where the buffer was written before.
+	PreciseBlockOutputs bool              `toml:"precise_block_outputs"`
+	CXX                 string            `toml:"cxx"`  // host compiler; default g++, then clang++
+	Env                 map[string]string `toml:"env"`  // what os.environ shows to module code
+	Argv                []string          `toml:"argv"` // what sys.argv[1:] shows to module code
+}
+
+// TargetConfig overrides the build of one target, keyed by its label.
+type TargetConfig struct {
+	AutoDeps *bool          `toml:"analyze_auto_scopes_for_deps"`
+	Factory  string         `toml:"factory"` // function of the file that makes the target's program
+	Args     map[string]any `toml:"args"`    // values of factory and jit parameters
+}
+
+// PluginConfig names one plugin.
+type PluginConfig struct {
+	Path    string         `toml:"path"`
+	Version string         `toml:"version"`
+	Options map[string]any `toml:"options"`
+}
+
+// TestConfig is one [[test]]: a target with inputs and what is expected of it.
+type TestConfig struct {
+	Name      string                 `toml:"name"` // default: the function
+	Target    string                 `toml:"target"`
+	Inputs    map[string]InputConfig `toml:"inputs"`
+	Scalars   map[string]any         `toml:"scalars"`
+	Dims      map[string]int64       `toml:"dims"`
+	Expect    ExpectConfig           `toml:"expect"`
+	RTol      *float64               `toml:"rtol"`
+	ATol      *float64               `toml:"atol"`
+	Schedules int                    `toml:"schedules"` // seeded orders tried besides the first; default 3
+	Line      int                    `toml:"-"`
+}
+
+// InputConfig is the content of one tensor before the run: exactly one of Random, Constant and Npy. Tensors without an entry are random.
+type InputConfig struct {
+	Random   *int64   `toml:"random"` // seed
+	Low      *float64 `toml:"low"`    // range of random values, default [-1, 1), integers [0, 8)
+	High     *float64 `toml:"high"`
+	Constant *float64 `toml:"constant"`
+	Npy      string   `toml:"npy"` // path from the workspace root
+}
+
+// ExpectConfig is what is expected: exactly one of Npy, Reference and Sequential (the default).
+type ExpectConfig struct {
+	Npy        map[string]string `toml:"npy"`       // parameter → path of its expected content
+	Reference  []string          `toml:"reference"` // a command that gets an input and an output folder as last arguments
+	Files      []string          `toml:"files"`     // files that the reference command reads, so that a change runs it again
+	Sequential bool              `toml:"sequential"`
+}
+
+var decodeError = regexp.MustCompile(`^line (\d+) \(last key "([^"]*)"\): (.*)$`)
+
+// parseConfig reads Pto.toml strictly: an unknown key is an error with a suggestion.
+func parseConfig(path string, src []byte) (*Config, diag.List) {
+	var c Config
+	meta, err := toml.Decode(string(src), &c)
+	if err != nil {
+		d := diag.Errorf(CodeConfig, diag.Span{File: path}, "%s", strings.TrimPrefix(err.Error(), "toml: "))
+		var pe toml.ParseError
+		if errors.As(err, &pe) {
+			d.Message = pe.Message
+			if d.Message == "" {
+				d.Message = strings.TrimPrefix(pe.Error(), "toml: ")
+			}
+			d.Span.Line, d.Span.Col = int32(pe.Position.Line), int32(max(pe.Position.Col, 1))
+			if pe.Usage != "" {
+				d.Hint = strings.TrimSpace(strings.SplitN(pe.Usage, "\n", 2)[0])
+			}
+		}
+		if m := decodeError.FindStringSubmatch(d.Message); m != nil { // a value of the wrong type is no ParseError
+			line, _ := strconv.Atoi(m[1]) // digits, by the pattern
+			d.Span.Line, d.Span.Col = int32(line), 1
+			d.Message = m[2] + ": " + m[3]
+		}
+		return nil, diag.List{d}
+	}
+	var ds diag.List
+	lines := strings.Split(string(src), "\n")
+	for _, key := range meta.Undecoded() {
+		last := key[len(key)-1]
+		d := diag.Errorf(CodeUnknownKey, lineOf(path, lines, last), "unknown key %q", key.String())
+		if near := diag.Nearest(last, knownKeys); near != "" {
+			d.WithHint("did you mean %q?", near)
+		} else {
+			d.WithHint("docs/pto-toml.md lists the keys")
+		}
+		ds.Add(d)
+	}
+	testLines := linesOf(lines, "[[test]]")
+	seen := map[string]int{}
+	for i := range c.Tests {
+		t := &c.Tests[i]
+		if i < len(testLines) {
+			t.Line = testLines[i]
+		}
+		at := diag.Span{File: path, Line: int32(t.Line), Col: 1}
+		if t.Target == "" {
+			ds.Add(diag.Errorf(CodeConfig, at, "a [[test]] without a target").WithHint(`add target = "//folder/file:function"`))
+			continue
+		}
+		if t.Name == "" {
+			_, t.Name, _ = strings.Cut(t.Target, ":")
+		}
+		if first, dup := seen[t.Name]; dup {
+			ds.Add(diag.Errorf(CodeDuplicate, at, "two tests are named %q", t.Name).WithHint("give one of them another name").
+				WithRelated(diag.Span{File: path, Line: int32(first), Col: 1}, "the first one"))
+		}
+		seen[t.Name] = t.Line
+		ds.Add(t.check(at)...)
+	}
+	for _, label := range slices.Sorted(maps.Keys(c.Targets)) {
+		t := c.Targets[label]
+		at := lineOf(path, lines, label)
+		if l, ok := ParseLabel(label); !ok || l.String() != label {
+			ds.Add(diag.Errorf(CodeConfig, at, "%q is no label", label).WithHint(`write [target."//folder/file:function"]`))
+		}
+		for _, name := range slices.Sorted(maps.Keys(t.Args)) {
+			if _, err := literal(t.Args[name]); err != nil {
+				ds.Add(diag.Errorf(CodeConfig, at, "args of %s: %s: %v", label, name, err).WithHint("give a number, true, false, a string, or a list of these"))
+			}
+		}
+	}
+	return &c, ds.Sort()
+}
+
+func (t *TestConfig) check(at diag.Span) diag.List {
+	var ds diag.List
+	kinds := 0
+	for _, given := range []bool{len(t.Expect.Npy) > 0, len(t.Expect.Reference) > 0, t.Expect.Sequential} {
+		if given {
+			kinds++
+		}
+	}
+	if kinds > 1 {
+		ds.Add(diag.Errorf(CodeConfig, at, "test %q expects more than one thing", t.Name).WithHint("keep one of expect.npy, expect.reference and expect.sequential"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.Inputs)) {
+		in := t.Inputs[name]
+		kinds := 0
+		for _, given := range []bool{in.Random != nil, in.Constant != nil, in.Npy != ""} {
+			if given {
+				kinds++
+			}
+		}
+		if kinds != 1 {
+			ds.Add(diag.Errorf(CodeConfig, at, "test %q: input %q needs exactly one of random, constant and npy", t.Name, name).
+				WithHint("for example %s = { random = 1 }", name))
+		}
+	}
+	return ds
+}
+
+var knownKeys = []string{
+	"workspace", "name", "sources", "roots", "build", "profile", "platform", "analyze_auto_scopes_for_deps", "manual_alloc_deps", "precise_block_outputs", "cxx", "env", "argv",
+	"target", "args", "factory", "test", "inputs", "scalars", "dims", "expect", "rtol", "atol", "schedules", "random", "low", "high", "constant", "npy", "reference",
+	"files", "sequential", "plugins", "path", "version", "options",
+}
+
+// lineOf finds the line of a key for reports; the TOML library does not keep positions of keys.
+func lineOf(path string, lines []string, key string) diag.Span {
+	for i, l := range lines {
+		if j := strings.Index(l, key); j >= 0 && !strings.HasPrefix(strings.TrimSpace(l), "#") {
+			return diag.Span{File: path, Line: int32(i + 1), Col: int32(j + 1), EndLine: int32(i + 1), EndCol: int32(j + 1 + len(key))}
+		}
+	}
+	return diag.Span{File: path}
+}
+
+func linesOf(lines []string, text string) []int {
+	var at []int
+	for i, l := range lines {
+		if strings.HasPrefix(strings.TrimSpace(l), text) {
+			at = append(at, i+1)
+		}
+	}
+	return at
+}

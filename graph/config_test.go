@@ -1,0 +1,65 @@
+package graph
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestConfigErrors(t *testing.T) {
+	for name, c := range map[string]struct {
+		src  string
+		want string // message or hint of the only report
+		line int32
+	}{
+		"syntax":        {"[workspace]\nname = \n", "expected value", 2},
+		"unknown key":   {"[workspace]\nsuorces = [\"*.py\"]\n", `did you mean "sources"?`, 2},
+		"wrong type":    {"[build]\nprofile = 3\n", "incompatible types", 2},
+		"no target":     {"[[test]]\nname = \"x\"\n", "without a target", 1},
+		"two names":     {"[[test]]\ntarget = \"//a:f\"\n[[test]]\ntarget = \"//b:f\"\n", `two tests are named "f"`, 3},
+		"two inputs":    {"[[test]]\ntarget = \"//a:f\"\ninputs.x = { random = 1, constant = 2.0 }\n", "exactly one of random, constant and npy", 1},
+		"empty input":   {"[[test]]\ntarget = \"//a:f\"\ninputs.x = { low = 1.0 }\n", "exactly one of random, constant and npy", 1},
+		"two expects":   {"[[test]]\ntarget = \"//a:f\"\nexpect.sequential = true\nexpect.npy = { x = \"x.npy\" }\n", "expects more than one thing", 1},
+		"duplicate key": {"[workspace]\nname = \"a\"\nname = \"b\"\n", "already been defined", 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, ds := parseConfig(ConfigName, []byte(c.src))
+			if len(ds) != 1 {
+				t.Fatalf("%d reports: %v", len(ds), ds)
+			}
+			if d := ds[0]; !strings.Contains(d.Error(), c.want) || d.Span.Line != c.line {
+				t.Errorf("got line %d: %v", d.Span.Line, d)
+			}
+		})
+	}
+}
+
+func TestParseConfig(t *testing.T) {
+	c, ds := parseConfig(ConfigName, []byte(`
+[workspace]
+name = "w"
+[build]
+platform = "a5"
+[target."//a:f"]
+analyze_auto_scopes_for_deps = true
+[[test]]
+target = "//a:f"
+inputs.x = { random = 0, low = -2.0, high = 3.5 }
+scalars = { n = 3, alpha = 0.5, on = true }
+dims.M = 8
+expect.reference = ["python3", "ref.py"]
+rtol = 1e-3
+`))
+	if len(ds) > 0 {
+		t.Fatal(ds)
+	}
+	x := c.Tests[0]
+	if x.Name != "f" || x.Line != 8 || *x.Inputs["x"].Random != 0 || *x.Inputs["x"].High != 3.5 || x.Scalars["n"] != int64(3) || x.Dims["M"] != 8 || *x.RTol != 1e-3 ||
+		x.ATol != nil || !*c.Targets["//a:f"].AutoDeps {
+		t.Errorf("%+v", x)
+	}
+}
+
+func FuzzConfig(f *testing.F) {
+	f.Add([]byte("[[test]]\ntarget = \"//a:f\"\n"))
+	f.Fuzz(func(t *testing.T, b []byte) { parseConfig(ConfigName, b) })
+}

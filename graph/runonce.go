@@ -1,0 +1,206 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/internal/npy"
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ir/plan"
+	"github.com/ptobuild/ptobuild/runtime/exec"
+	"github.com/ptobuild/ptobuild/runtime/kernels"
+	"github.com/ptobuild/ptobuild/runtime/sim"
+	"github.com/ptobuild/ptobuild/runtime/trace"
+)
+
+// RunRequest is a single run outside a test.
+type RunRequest struct {
+	Test    string // take the inputs of this test; "": the first test of the target, when there is one
+	Scalars map[string]string
+	Dims    map[string]string
+	Policy  sim.Policy
+	Seed    uint64
+}
+
+// RunOutcome is what a single run did.
+type RunOutcome struct {
+	Target      string      `json:"target"`
+	Engine      string      `json:"engine"`
+	Tasks       int         `json:"tasks"`
+	Outputs     []RunOutput `json:"outputs"`
+	Lines       []string    `json:"-"` // one per task
+	Diagnostics diag.List   `json:"diagnostics"`
+
+	events []trace.Event
+}
+
+// RunOutput is one tensor that the program wrote.
+type RunOutput struct {
+	Name    string `json:"name"`
+	Summary string `json:"summary"`
+	Npy     []byte `json:"-"`
+}
+
+// WriteTrace writes the run's events as JSON lines.
+func (o *RunOutcome) WriteTrace(w io.Writer) error { return trace.WriteJSON(w, o.events) }
+
+// PolicyNamed reads a task order.
+func PolicyNamed(name string) (sim.Policy, error) {
+	for p := sim.FIFO; p <= sim.Newest; p++ {
+		if p.String() == name {
+			return p, nil
+		}
+	}
+	return 0, diag.Errorf(CodeTestSetup, diag.Span{}, "unknown task order %q", name).WithHint("it is fifo, lifo, random, sequential or newest")
+}
+
+// RunOnce runs a target once, as compiled C++ when there is a toolchain.
+func (t *Tester) RunOnce(ctx context.Context, target *Target, req *RunRequest) (*RunOutcome, diag.List) {
+	built, ds := t.Builder.Build(ctx, target)
+	if ds.HasErrors() {
+		return nil, ds
+	}
+	test, err := t.runTest(target, built.Plan, req)
+	if err != nil {
+		return nil, append(ds, diag.AsList(err, CodeTestSetup)...)
+	}
+	tensors, scalars, more := t.Builder.entryData(test, built.Plan)
+	if ds.Add(more...); ds.HasErrors() {
+		return nil, ds
+	}
+	job := &exec.Job{Plan: built.Plan, Program: built.Program, Tensors: tensors, Scalars: scalars,
+		Schedules: []exec.Schedule{{Policy: req.Policy, Seed: req.Seed}}, Platform: t.Builder.WS.Config.Build.Platform}
+	var engine exec.Engine = &exec.Plan{Ops: t.Builder.Ops}
+	out := &RunOutcome{Target: target.Label.String(), Engine: "plan interpreted, " + job.Schedules[0].String()}
+	if t.Toolchain != nil {
+		object, err := t.compile(ctx, built)
+		if err != nil {
+			return nil, append(ds, diag.AsList(err, CodeReference)...)
+		}
+		engine, out.Engine = t.nativeEngine(built, object), "compiled C++, "+job.Schedules[0].String()
+	}
+	results, err := engine.Run(ctx, job)
+	if err != nil {
+		return nil, append(ds, diag.AsList(err, CodeReference)...)
+	}
+	r := &results[0]
+	if ds.Add(r.Diags...); r.Failed() {
+		return nil, ds
+	}
+	out.Tasks, out.events = r.Tasks, r.Events
+	out.Lines = taskLines(r.Events)
+	for _, i := range outputsOf(job) {
+		p := built.Plan.Tensors[i]
+		a := &npy.Array{DType: p.DType, Data: r.Outputs[i]}
+		for _, d := range tensors[i].Shape {
+			a.Shape = append(a.Shape, int64(d))
+		}
+		b, err := npy.Marshal(a)
+		if err != nil {
+			return nil, append(ds, diag.AsList(err, CodeTestSetup)...)
+		}
+		out.Outputs = append(out.Outputs, RunOutput{Name: p.Param, Summary: summary(p.DType, tensors[i].Shape, r.Outputs[i]), Npy: b})
+	}
+	return out, ds
+}
+
+// runTest is the test whose inputs a run takes, with the request's scalars and dims over its own.
+func (t *Tester) runTest(target *Target, f *plan.File, req *RunRequest) (*TestConfig, error) {
+	test := TestConfig{Name: target.Label.Func}
+	tests := t.Builder.TestsOf(target.Label)
+	switch i := slices.IndexFunc(tests, func(c *TestConfig) bool { return c.Name == req.Test }); {
+	case i >= 0:
+		test = *tests[i]
+	case req.Test != "":
+		return nil, diag.Errorf(CodeNoMatch, diag.Span{File: ConfigName}, "%s has no test %q", target.Label, req.Test)
+	case len(tests) > 0:
+		test = *tests[0]
+	}
+	test.Scalars, test.Dims = maps.Clone(test.Scalars), maps.Clone(test.Dims)
+	if test.Scalars == nil {
+		test.Scalars = map[string]any{}
+	}
+	if test.Dims == nil {
+		test.Dims = map[string]int64{}
+	}
+	for _, name := range slices.Sorted(maps.Keys(req.Scalars)) {
+		v := req.Scalars[name]
+		if n, err := strconv.ParseInt(v, 0, 64); err == nil {
+			test.Scalars[name] = n
+		} else if x, err := strconv.ParseFloat(v, 64); err == nil {
+			test.Scalars[name] = x
+		} else if b, err := strconv.ParseBool(v); err == nil {
+			test.Scalars[name] = b
+		} else {
+			return nil, diag.Errorf(CodeTestSetup, diag.Span{}, "scalar %s: %q is no number", name, v)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(req.Dims)) {
+		n, err := strconv.ParseInt(req.Dims[name], 0, 64)
+		if err != nil {
+			return nil, diag.Errorf(CodeTestSetup, diag.Span{}, "dim %s: %q is no extent", name, req.Dims[name])
+		}
+		test.Dims[name] = n
+	}
+	return &test, nil
+}
+
+// taskLines describes the tasks of a run in submit order.
+func taskLines(events []trace.Event) []string {
+	var lines []string
+	at := map[int]int{}
+	for _, e := range events {
+		switch e := e.(type) {
+		case *trace.Submit:
+			kernels := slices.Compact(slices.DeleteFunc(slices.Clone(e.Kernels), func(k string) bool { return k == "" }))
+			line := fmt.Sprintf("task %-3d %-5s %s", e.N, e.Kind, strings.Join(kernels, "+"))
+			if len(e.Deps) > 0 {
+				deps := make([]string, len(e.Deps))
+				for i, d := range e.Deps {
+					deps[i] = strconv.Itoa(d)
+				}
+				line += "  after " + strings.Join(deps, ", ")
+			}
+			if e.Site.IsValid() {
+				line += "  (" + e.Site.String() + ")"
+			}
+			at[e.N] = len(lines)
+			lines = append(lines, line)
+		case *trace.Retire:
+			if i, ok := at[e.N]; ok && e.Skipped {
+				lines[i] += "  skipped: its predicate was false"
+			}
+		}
+	}
+	return lines
+}
+
+// summary describes the content of a tensor in a line.
+func summary(dt ir.DType, shape []uint32, data []byte) string {
+	lo, hi, sum, nans := math.Inf(1), math.Inf(-1), 0.0, 0
+	size := dt.Bytes()
+	n := len(data) / size
+	for i := range n {
+		v := kernels.Load(dt, data[i*size:])
+		if math.IsNaN(v) {
+			nans++
+			continue
+		}
+		lo, hi, sum = min(lo, v), max(hi, v), sum+v
+	}
+	s := fmt.Sprintf("%s %v", dt, shape)
+	if n > nans {
+		s += fmt.Sprintf("  min %.6g  max %.6g  mean %.6g", lo, hi, sum/float64(n-nans))
+	}
+	if nans > 0 {
+		s += fmt.Sprintf("  %d of %d elements are NaN or were never written", nans, n)
+	}
+	return s
+}

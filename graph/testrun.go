@@ -1,0 +1,464 @@
+package graph
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ptobuild/ptobuild/cache"
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/internal/npy"
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/runtime/exec"
+	"github.com/ptobuild/ptobuild/runtime/native"
+	"github.com/ptobuild/ptobuild/runtime/sim"
+	"github.com/ptobuild/ptobuild/runtime/trace"
+)
+
+// DefaultSchedules is how many seeded orders a test tries besides the first-in-first-out one.
+const DefaultSchedules = 3
+
+// Tester runs tests: the plan on the simulator, then the compiled C++ on the same schedules, whose traces and results must be equal.
+type Tester struct {
+	Builder   *Builder
+	Engine    *Engine
+	Toolchain *native.Toolchain // nil: only the plan is run
+	Exe       string            // the tool's binary, re-executed as child
+	ToolID    string            // identity of the tool for action keys
+	// Schedules and Seed override the test's own: so many seeded orders from Seed on.
+	Schedules int
+	Seed      uint64
+	Rerun     bool // ignore cached verdicts
+}
+
+// Verdict is the outcome of one test.
+type Verdict struct {
+	Test     string        `json:"test"`
+	Target   string        `json:"target"`
+	Passed   bool          `json:"passed"`
+	Cached   bool          `json:"cached"`
+	Tasks    int           `json:"tasks"`
+	Runs     int           `json:"runs"`   // schedules run, per engine
+	Worst    float64       `json:"worst"`  // largest absolute error
+	Expected string        `json:"expect"` // what the result was compared with
+	Compiled bool          `json:"compiled"`
+	Took     time.Duration `json:"took_ns"`
+	Diags    diag.List     `json:"diagnostics"`
+}
+
+// Run runs one test. Mistakes and mismatches are in the verdict's reports.
+func (t *Tester) Run(ctx context.Context, test *TestConfig, target *Target) *Verdict {
+	start := time.Now()
+	v := &Verdict{Test: test.Name, Target: target.Label.String(), Compiled: t.Toolchain != nil}
+	v.Diags = t.run(ctx, test, target, v)
+	v.Passed = !v.Diags.HasErrors()
+	v.Took = time.Since(start)
+	return v
+}
+
+func (t *Tester) run(ctx context.Context, test *TestConfig, target *Target, v *Verdict) diag.List {
+	built, ds := t.Builder.Build(ctx, target)
+	if ds.HasErrors() {
+		return ds
+	}
+	tensors, scalars, more := t.Builder.entryData(test, built.Plan)
+	if ds = append(ds, more...); ds.HasErrors() {
+		return ds
+	}
+	job := &exec.Job{Plan: built.Plan, Program: built.Program, Tensors: tensors, Scalars: scalars, Schedules: t.schedules(test),
+		Platform: t.Builder.WS.Config.Build.Platform}
+	expect, err := t.expectation(ctx, test, target, job)
+	if err != nil {
+		return append(ds, diag.AsList(err, CodeReference)...)
+	}
+	v.Expected = expect.kind
+	key, err := t.key(test, built, job, expect)
+	if err != nil {
+		return append(ds, diag.AsList(err, CodeTestSetup)...)
+	}
+	action := &Action{Mnemonic: "Test", Target: target.Label, Key: key, Run: func(ctx context.Context) (map[string][]byte, error) {
+		if err := t.execute(ctx, test, built, job, expect, v); err != nil {
+			return nil, err
+		}
+		b, err := json.Marshal(v)
+		return map[string][]byte{"verdict.json": b}, err
+	}}
+	res, err := t.do(ctx, action)
+	if err != nil {
+		return append(ds, diag.AsList(err, CodeMismatch)...)
+	}
+	if res.Cached {
+		if json.Unmarshal(res.Outputs["verdict.json"], v) == nil {
+			v.Cached = true
+		}
+	}
+	return append(ds, v.Diags...)
+}
+
+// do runs an action, without looking for a cached result when the user asked for a rerun.
+func (t *Tester) do(ctx context.Context, a *Action) (*Result, error) {
+	if !t.Rerun {
+		return t.Engine.Do(ctx, a)
+	}
+	start := time.Now()
+	outs, err := a.Run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Outputs: outs, Took: time.Since(start)}, nil
+}
+
+func (t *Tester) schedules(test *TestConfig) []exec.Schedule {
+	n, seed := test.Schedules, uint64(1)
+	if n == 0 {
+		n = DefaultSchedules
+	}
+	if t.Schedules > 0 {
+		n = t.Schedules
+	}
+	if t.Seed != 0 {
+		seed = t.Seed
+	}
+	s := []exec.Schedule{{Policy: sim.FIFO}}
+	for i := range n {
+		s = append(s, exec.Schedule{Policy: sim.Random, Seed: seed + uint64(i)})
+	}
+	return s
+}
+
+// key covers everything that decides a verdict.
+func (t *Tester) key(test *TestConfig, built *Built, job *exec.Job, expect *expectation) (cache.Digest, error) {
+	k := cache.NewKey("Test").Str("tool", t.ToolID).Str("code", built.Code).Str("platform", job.Platform)
+	wire, err := ir.Marshal(built.Program)
+	if err != nil {
+		return cache.Digest{}, err
+	}
+	k.Bytes("program", wire)
+	if t.Toolchain != nil {
+		k.Digest("compile", t.Toolchain.Key([]byte(built.Code)))
+	}
+	for i, x := range job.Tensors {
+		k.Str("tensor", fmt.Sprint(built.Plan.Tensors[i].Param, x.DType, x.Shape)).Bytes("data", x.Data)
+	}
+	k.Str("scalars", fmt.Sprint(job.Scalars)).Str("schedules", fmt.Sprint(job.Schedules))
+	k.Str("expect", expect.kind).Str("tolerance", fmt.Sprint(test.RTol != nil, test.ATol != nil, expect.tolerances))
+	for _, o := range expect.outputs {
+		k.Bytes("want", o)
+	}
+	return k.Sum(), nil
+}
+
+// execute runs the plan, compares with the expectation, and then holds the compiled C++ against the plan.
+func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, job *exec.Job, expect *expectation, v *Verdict) error {
+	engine := &exec.Plan{Ops: t.Builder.Ops}
+	results, err := engine.Run(ctx, job)
+	if err != nil {
+		return err
+	}
+	v.Runs = len(results)
+	for i := range results {
+		r := &results[i]
+		v.Tasks = r.Tasks
+		if i == 0 || r.Failed() {
+			v.Diags.Add(r.Diags...)
+		}
+		if r.Failed() {
+			return v.Diags
+		}
+		if ds := t.compare(ctx, test, built, job, expect, r, job.Schedules[i], v); ds.HasErrors() {
+			return append(v.Diags, ds...)
+		}
+	}
+	if t.Toolchain == nil {
+		return nil
+	}
+	object, err := t.compile(ctx, built)
+	if err != nil {
+		return err
+	}
+	compiled := t.nativeEngine(built, object)
+	again, err := compiled.Run(ctx, job)
+	if err != nil {
+		return err
+	}
+	for i := range again {
+		if d := agree(built, &results[i], &again[i], job.Schedules[i]); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+func (t *Tester) compile(ctx context.Context, built *Built) ([]byte, error) {
+	src := []byte(built.Code)
+	res, err := t.Engine.Do(ctx, &Action{Mnemonic: "Compile", Target: built.Target.Label, Key: t.Toolchain.Key(src),
+		Run: func(ctx context.Context) (map[string][]byte, error) {
+			object, err := t.Toolchain.Compile(ctx, cppName(built), src)
+			return map[string][]byte{"orchestration.so": object}, err
+		}})
+	if err != nil {
+		return nil, err
+	}
+	return res.Outputs["orchestration.so"], nil
+}
+
+func cppName(built *Built) string { return built.Plan.Func + ".cpp" }
+
+func (t *Tester) nativeEngine(built *Built, object []byte) *native.Engine {
+	lines := make([]native.LineSpan, len(built.Lines))
+	for i, l := range built.Lines {
+		lines[i] = native.LineSpan{First: int32(l.First), Last: int32(l.Last), Span: l.Span}
+	}
+	return &native.Engine{Exe: t.Exe, Object: object, Source: cppName(built), Lines: lines}
+}
+
+// agree checks that the compiled C++ did exactly what its plan says (translation validation).
+func agree(built *Built, planned, compiled *exec.Result, s exec.Schedule) error {
+	if compiled.Failed() {
+		return compiled.Diags
+	}
+	if !trace.Equal(planned.Events, compiled.Events) {
+		return diag.Errorf(CodeTrace, built.Target.Pos, "the compiled C++ of %s did something else than its plan (%s): %s", built.Plan.Func, s,
+			trace.Diff(planned.Events, compiled.Events)).WithHint("this is a fault of ptobuild, not of the program; please report it with the source")
+	}
+	for k := range planned.Outputs {
+		if !bytes.Equal(planned.Outputs[k], compiled.Outputs[k]) {
+			return diag.Errorf(CodeTrace, built.Target.Pos, "the compiled C++ of %s gave another %s than its plan (%s)", built.Plan.Func,
+				built.Plan.Tensors[k].Param, s).WithHint("this is a fault of ptobuild, not of the program; please report it with the source")
+		}
+	}
+	return nil
+}
+
+// sequentialKind is the expectation that no order of the tasks changes the result.
+const sequentialKind = "sequential schedule"
+
+// expectation is what the outputs are compared with.
+type expectation struct {
+	kind       string
+	outputs    [][]byte // by entry tensor; nil: not compared
+	tolerances []tolerance
+}
+
+// expectation evaluates the test's expect table.
+func (t *Tester) expectation(ctx context.Context, test *TestConfig, target *Target, job *exec.Job) (*expectation, error) {
+	e := &expectation{outputs: make([][]byte, len(job.Tensors)), tolerances: make([]tolerance, len(job.Tensors))}
+	for i, x := range job.Plan.Tensors {
+		e.tolerances[i] = toleranceOf(test, x.DType)
+	}
+	at := diag.Span{File: ConfigName, Line: int32(test.Line), Col: 1}
+	var err error
+	switch {
+	case len(test.Expect.Npy) > 0:
+		e.kind = ".npy files"
+		err = t.expectNpy(test, job, e)
+	case len(test.Expect.Reference) > 0:
+		e.kind = "reference command"
+		err = t.expectReference(ctx, test, target, job, e)
+	default:
+		e.kind = sequentialKind
+		for i := range e.tolerances {
+			e.tolerances[i] = tolerance{exact: true}
+		}
+		err = t.expectSequential(ctx, job, e)
+	}
+	if err != nil {
+		for _, d := range diag.AsList(err, CodeReference) {
+			if !d.Span.IsValid() {
+				d.Span = at
+			}
+		}
+		return nil, diag.AsList(err, CodeReference)
+	}
+	return e, nil
+}
+
+// outputsOf lists the entry tensors that a program writes.
+func outputsOf(job *exec.Job) []int {
+	var is []int
+	for i, x := range job.Plan.Tensors {
+		if x.Dir != ir.In {
+			is = append(is, i)
+		}
+	}
+	return is
+}
+
+func (t *Tester) expectNpy(test *TestConfig, job *exec.Job, e *expectation) error {
+	var names []string
+	for _, i := range outputsOf(job) {
+		p := job.Plan.Tensors[i]
+		names = append(names, p.Param)
+		file, ok := test.Expect.Npy[p.Param]
+		if !ok {
+			continue
+		}
+		a, err := t.Builder.readNpy(file)
+		if err == nil {
+			if err = fits(a, p.DType, job.Tensors[i].Shape); err != nil {
+				err = fmt.Errorf("%s %w", file, err)
+			}
+		}
+		if err != nil {
+			return diag.Errorf(CodeTestSetup, diag.Span{}, "test %q: expected %q: %v", test.Name, p.Param, err)
+		}
+		e.outputs[i] = a.Data
+	}
+	for name := range test.Expect.Npy {
+		if !slices.Contains(names, name) {
+			return diag.Errorf(CodeTestSetup, diag.Span{}, "test %q expects %q, which is no output of the target", test.Name, name).
+				WithHint("its outputs are: %s", strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+func (t *Tester) expectSequential(ctx context.Context, job *exec.Job, e *expectation) error {
+	one := *job
+	one.Schedules = []exec.Schedule{{Policy: sim.Sequential}}
+	results, err := (&exec.Plan{Ops: t.Builder.Ops}).Run(ctx, &one)
+	if err != nil {
+		return err
+	}
+	if results[0].Failed() {
+		return results[0].Diags
+	}
+	for _, i := range outputsOf(job) {
+		e.outputs[i] = results[0].Outputs[i]
+	}
+	return nil
+}
+
+// expectReference runs the reference command with two more arguments: a folder with <parameter>.npy for every tensor and scalars.json, and an empty
+// folder in which it writes <parameter>.npy for the outputs. Its result is cached by the command, its input data and the files it declares.
+func (t *Tester) expectReference(ctx context.Context, test *TestConfig, target *Target, job *exec.Job, e *expectation) error {
+	k := cache.NewKey("Reference").Str("command", strings.Join(test.Expect.Reference, "\x00"))
+	inputs := map[string][]byte{}
+	for i, p := range job.Plan.Tensors {
+		x := job.Tensors[i]
+		a := &npy.Array{DType: x.DType, Data: x.Data}
+		for _, d := range x.Shape {
+			a.Shape = append(a.Shape, int64(d))
+		}
+		b, err := npy.Marshal(a)
+		if err != nil {
+			return diag.Errorf(CodeReference, diag.Span{}, "test %q: input %q: %v", test.Name, p.Param, err)
+		}
+		inputs[p.Param+".npy"] = b
+		k.Str("input", p.Param).Bytes("data", b)
+	}
+	scalars, err := json.Marshal(test.Scalars)
+	if err != nil {
+		return err
+	}
+	inputs["scalars.json"] = scalars
+	k.Bytes("scalars", scalars)
+	files, err := t.referenceFiles(test)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		b, err := t.Builder.WS.ReadFile(f)
+		if err != nil {
+			return diag.Errorf(CodeReference, diag.Span{}, "test %q: reference file %s: %v", test.Name, f, unwrapPath(err))
+		}
+		k.Str("file", f).Bytes("content", b)
+	}
+	var outs []string
+	for _, i := range outputsOf(job) {
+		outs = append(outs, job.Plan.Tensors[i].Param)
+	}
+	k.Str("outputs", strings.Join(outs, "\x00"))
+	res, err := t.Engine.Do(ctx, &Action{Mnemonic: "Reference", Target: target.Label, Key: k.Sum(), Run: func(ctx context.Context) (map[string][]byte, error) {
+		return t.runReference(ctx, test, inputs, outs)
+	}})
+	if err != nil {
+		return err
+	}
+	for _, i := range outputsOf(job) {
+		p := job.Plan.Tensors[i]
+		a, err := npy.Unmarshal(res.Outputs[p.Param+".npy"])
+		if err == nil {
+			err = fits(a, p.DType, job.Tensors[i].Shape)
+		}
+		if err != nil {
+			return diag.Errorf(CodeReference, diag.Span{}, "test %q: the reference's %s.npy %v", test.Name, p.Param, err)
+		}
+		e.outputs[i] = a.Data
+	}
+	return nil
+}
+
+func (t *Tester) referenceFiles(test *TestConfig) ([]string, error) {
+	var files []string
+	for _, g := range test.Expect.Files {
+		found, err := globFiles(t.Builder.WS.Root, g)
+		if err != nil {
+			return nil, diag.Errorf(CodeReference, diag.Span{}, "test %q: files pattern %q: %v", test.Name, g, err)
+		}
+		if len(found) == 0 {
+			return nil, diag.Errorf(CodeReference, diag.Span{}, "test %q: files pattern %q matches nothing", test.Name, g)
+		}
+		files = append(files, found...)
+	}
+	slices.Sort(files)
+	return slices.Compact(files), nil
+}
+
+func (t *Tester) runReference(ctx context.Context, test *TestConfig, inputs map[string][]byte, outs []string) (map[string][]byte, error) {
+	dir, err := os.MkdirTemp("", "ptobuild-ref-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out")
+	for _, d := range []string{in, out} {
+		if err := os.Mkdir(d, 0o777); err != nil {
+			return nil, err
+		}
+	}
+	for name, b := range inputs {
+		if err := os.WriteFile(filepath.Join(in, name), b, 0o666); err != nil {
+			return nil, err
+		}
+	}
+	argv := test.Expect.Reference
+	cmd := osexec.CommandContext(ctx, argv[0], append(slices.Clone(argv[1:]), in, out)...)
+	cmd.Dir = t.Builder.WS.Root
+	var text bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &text, &text
+	if err := cmd.Run(); err != nil {
+		return nil, diag.Errorf(CodeReference, diag.Span{}, "test %q: the reference command %q failed: %v%s", test.Name, strings.Join(argv, " "), err, tail(text.String())).
+			WithHint("it is run in the workspace root with an input folder and an output folder as last arguments")
+	}
+	result := map[string][]byte{}
+	for _, o := range outs {
+		b, err := os.ReadFile(filepath.Join(out, o+".npy"))
+		if err != nil {
+			return nil, diag.Errorf(CodeReference, diag.Span{}, "test %q: the reference command wrote no %s.npy", test.Name, o).
+				WithHint("it must write %s.npy into the folder given as its last argument", strings.Join(outs, ".npy, "))
+		}
+		result[o+".npy"] = b
+	}
+	return result, nil
+}
+
+// tail is the end of a command's output, for a report.
+func tail(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return ""
+	}
+	const limit = 1000
+	if len(s) > limit {
+		s = "…" + s[len(s)-limit:]
+	}
+	return "\n" + s
+}

@@ -1,0 +1,52 @@
+package graph
+
+import (
+	"github.com/ptobuild/ptobuild/internal/diag"
+)
+
+// Test is one test of the workspace with its target.
+type Test struct {
+	Config *TestConfig
+	Target *Target
+}
+
+// Tests lists the tests of the targets, in the order of Pto.toml. With all, a test whose target does not exist is an error.
+func (b *Builder) Tests(targets []*Target, all bool) ([]Test, diag.List) {
+	byLabel := map[string]*Target{}
+	var names []string
+	for _, t := range targets {
+		byLabel[t.Label.String()] = t
+		names = append(names, t.Label.String())
+	}
+	var out []Test
+	var ds diag.List
+	for i := range b.WS.Config.Tests {
+		c := &b.WS.Config.Tests[i]
+		if t, ok := byLabel[c.Target]; ok {
+			out = append(out, Test{c, t})
+			continue
+		}
+		if !all {
+			continue
+		}
+		d := diag.Errorf(CodeNoMatch, diag.Span{File: ConfigName, Line: int32(c.Line), Col: 1}, "test %q is for %s, which does not exist", c.Name, c.Target)
+		if near := diag.Nearest(c.Target, names); near != "" {
+			d.WithHint("did you mean %s?", near)
+		} else {
+			d.WithHint("`ptobuild graph` lists the targets")
+		}
+		ds.Add(d)
+	}
+	return out, ds
+}
+
+// TestsOf lists the tests of one target.
+func (b *Builder) TestsOf(l Label) []*TestConfig {
+	var out []*TestConfig
+	for i := range b.WS.Config.Tests {
+		if c := &b.WS.Config.Tests[i]; c.Target == l.String() {
+			out = append(out, c)
+		}
+	}
+	return out
+}

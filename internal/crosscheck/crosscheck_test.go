@@ -1,0 +1,124 @@
+// Package crosscheck holds tests that run whole random programs through every stage and compare what each stage means: the front end's program as Python
+// would run it, the plan on the simulator, and the compiled C++.
+package crosscheck
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/ptobuild/ptobuild/codegen/orch"
+	"github.com/ptobuild/ptobuild/graph"
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/passes"
+	"github.com/ptobuild/ptobuild/runtime/native"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == native.ChildArg {
+		native.ChildMain()
+	}
+	os.Exit(m.Run())
+}
+
+// number reads how many programs to try from the environment.
+func number(t testing.TB, name string, normal int) uint64 {
+	if s := os.Getenv(name); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return uint64(n)
+	}
+	return uint64(normal)
+}
+
+func optionsOf(seed uint64) passes.Options {
+	return passes.Options{AutoDeps: seed%4 == 3, NoManualAllocDeps: seed%8 == 5, StoreTargetInOut: seed%8 == 6}
+}
+
+// TestResults compares plans with the reference (X-03, and that no pass or lowering changes the meaning).
+func TestResults(t *testing.T) {
+	refused := map[diag.Code]int{}
+	ran, failed := 0, 0
+	first := number(t, "CROSSCHECK_FIRST", 0)
+	for seed := first; seed < first+number(t, "CROSSCHECK_RESULTS", 400); seed++ {
+		opt := optionsOf(seed)
+		check := func(src string) (diag.Code, *problem) {
+			b, code, p := build(src, opt)
+			if b == nil {
+				return code, p
+			}
+			return b.checkResults(!opt.AutoDeps)
+		}
+		body := generate(seed)
+		code, p := check(source(body))
+		switch {
+		case p != nil:
+			small := shrink(body, 5000, func(body []*node) bool {
+				_, q := check(source(body))
+				return q != nil && q.kind == p.kind
+			})
+			_, p = check(source(small))
+			t.Errorf("seed %d, %+v: %v\n%s", seed, opt, p, source(small)[len(kernels):])
+			if failed++; failed == 10 {
+				t.Fatal("enough")
+			}
+		case code != "":
+			refused[code]++
+		default:
+			ran++
+		}
+	}
+	t.Logf("%d ran, refused: %v", ran, refused)
+}
+
+// TestCompiled holds the compiled C++ of each API profile against its plan: both make the same calls and leave the same memory, in any order of the tasks.
+func TestCompiled(t *testing.T) {
+	tools, err := native.FindToolchain("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := number(t, "CROSSCHECK_FIRST", 0)
+	n := number(t, "CROSSCHECK_COMPILED", 20)
+	var seeds []uint64
+	for seed := first; uint64(len(seeds)) < n; seed++ {
+		if b, _, _ := build(source(generate(seed)), optionsOf(seed)); b != nil {
+			seeds = append(seeds, seed)
+		}
+	}
+	profiles := orch.Names()
+	problems := make([]*problem, n)
+	_ = graph.Each(0, seeds, func(i int, seed uint64) error { // problems has the errors
+		profile := orch.Named(profiles[i%len(profiles)])
+		check := func(body []*node) *problem {
+			b, _, p := build(source(body), optionsOf(seed))
+			if b == nil {
+				return p
+			}
+			return b.checkCompiled(tools, exe, profile)
+		}
+		body := generate(seed)
+		p := check(body)
+		if p == nil {
+			return nil
+		}
+		small := shrink(body, 60, func(body []*node) bool {
+			q := check(body)
+			return q != nil && q.kind == p.kind
+		})
+		problems[i] = check(small)
+		problems[i].text += fmt.Sprintf("\nprofile %s\n%s", profile.Name, source(small)[len(kernels):])
+		return nil
+	})
+	for i, p := range problems {
+		if p != nil {
+			t.Errorf("seed %d, %+v: %v", seeds[i], optionsOf(seeds[i]), p)
+		}
+	}
+}
