@@ -1,0 +1,231 @@
+// Package client gives the core the ops and passes of plugins as if they were built in. It starts nothing before a plugin is asked for something; then it
+// starts one ptobuild-plugin-host, which runs all plugins (see package plugins). Everything that comes back is decoded strictly; what a pass makes of a
+// program is verified by the pass manager like the work of any pass.
+package client
+
+import (
+	"context"
+	"encoding/gob"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/plugins"
+)
+
+// HelperName is the program that runs plugins; HelperEnv overrides where it is.
+const (
+	HelperName = "ptobuild-plugin-host"
+	HelperEnv  = "PTOBUILD_PLUGIN_HOST"
+)
+
+// Helper is the path of the program that runs plugins: beside the running executable unless the environment says otherwise.
+func Helper() (string, error) {
+	if p := os.Getenv(HelperEnv); p != "" {
+		return p, nil
+	}
+	exe, err := os.Executable()
+	return filepath.Join(filepath.Dir(exe), HelperName), err
+}
+
+// Client is the connection to the plugins of one workspace. It may be used from several goroutines.
+type Client struct {
+	ctx     context.Context
+	helper  string
+	configs []plugins.Config
+
+	mu      sync.Mutex // of what follows
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	enc     *gob.Encoder
+	out     io.Closer
+	ended   chan struct{} // closed when the helper's output ended
+	next    uint64
+	waiting map[uint64]chan *plugins.Response
+	broken  *diag.Diagnostic
+	stderr  tail
+
+	answers sync.Map // request bytes → *plugins.InferResponse
+}
+
+// New makes a client for plugins in the order of their names in ptobuild's pipeline; it starts nothing. When ctx ends, calls end with its error. Close it
+// when done.
+func New(ctx context.Context, helper string, configs []plugins.Config) *Client {
+	return &Client{ctx: ctx, helper: helper, configs: configs, waiting: map[uint64]chan *plugins.Response{}}
+}
+
+// Close ends the helper and with it all plugins.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	cmd, in, out := c.cmd, c.in, c.out
+	c.cmd = nil
+	if c.broken == nil {
+		c.broken = diag.Errorf(plugins.CodeHelper, diag.Span{}, "the connection to the plugins is closed")
+	}
+	c.mu.Unlock()
+	if cmd == nil {
+		return nil
+	}
+	_ = in.Close() // the helper ends when its input does; a helper that is gone is fine too
+	done := make(chan struct{})
+	go func() {
+		<-c.ended
+		_ = cmd.Wait() // how it ended matters no more
+		_ = out.Close()
+		close(done)
+	}()
+	const patience = 5 * time.Second // plugins get 2 s to end by themselves
+	select {
+	case <-done:
+	case <-time.After(patience):
+		_ = cmd.Process.Kill()
+		<-done
+	}
+	return nil
+}
+
+// call sends a request and waits for its response.
+func (c *Client) call(r *plugins.Request) (*plugins.Response, error) {
+	answer := make(chan *plugins.Response, 1)
+	c.mu.Lock()
+	if c.broken == nil && c.cmd == nil {
+		c.broken = c.start()
+	}
+	if c.broken != nil {
+		c.mu.Unlock()
+		return nil, c.broken
+	}
+	c.next++
+	r.ID = c.next
+	c.waiting[r.ID] = answer
+	err := c.enc.Encode(r)
+	ended := c.ended
+	c.mu.Unlock()
+	if err == nil {
+		select {
+		case resp := <-answer:
+			return resp, resp.Failure.Err()
+		case <-c.ctx.Done():
+			return nil, context.Cause(c.ctx)
+		case <-ended:
+			select {
+			case resp := <-answer: // its last word
+				return resp, resp.Failure.Err()
+			default:
+			}
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken == nil {
+		c.broken = c.lost("ended unexpectedly")
+	}
+	return nil, c.broken
+}
+
+// lost is the report about a helper that does not do its work; the lock is held.
+func (c *Client) lost(what string) *diag.Diagnostic {
+	d := diag.Errorf(plugins.CodeHelper, diag.Span{}, "%s, which runs plugins, %s", c.helper, what).WithHint("run the command again")
+	if last := c.stderr.last(); last != "" {
+		d.Hint += "; it last wrote: " + last
+	}
+	return d
+}
+
+// start starts the helper and greets it; the lock is held.
+func (c *Client) start() *diag.Diagnostic {
+	for i := range c.configs {
+		if d := c.configs[i].Check(); d != nil {
+			return d
+		}
+	}
+	cmd := exec.Command(c.helper)
+	cmd.SysProcAttr = ownGroup() // Ctrl-C is for us to handle
+	cmd.Stderr = &c.stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return c.notStarted(err)
+	}
+	// A pipe of our own: Wait would close StdoutPipe under the reader.
+	out, write, err := os.Pipe()
+	if err != nil {
+		return c.notStarted(err)
+	}
+	cmd.Stdout = write
+	err = cmd.Start()
+	_ = write.Close()
+	if err != nil {
+		_ = out.Close()
+		return c.notStarted(err)
+	}
+	enc, dec := gob.NewEncoder(in), gob.NewDecoder(out)
+	var reply plugins.HelloReply
+	err = enc.Encode(plugins.Hello{Version: plugins.PipeVersion, Plugins: c.configs})
+	if err == nil {
+		err = dec.Decode(&reply)
+	}
+	if err != nil || reply.Version != plugins.PipeVersion {
+		_ = in.Close()
+		_ = out.Close()
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		return c.lost("is not of the same version as this ptobuild").WithHint("install both from one release: go install ./cmd/...")
+	}
+	c.cmd, c.in, c.enc, c.out, c.ended = cmd, in, enc, out, make(chan struct{})
+	go c.read(dec, c.ended)
+	return nil
+}
+
+func (c *Client) notStarted(err error) *diag.Diagnostic {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return diag.Errorf(plugins.CodeHelper, diag.Span{}, "%s, which runs plugins, cannot be started: %v", c.helper, err).
+		WithHint("install it beside ptobuild (go install ./cmd/...), or set %s to its path", HelperEnv)
+}
+
+// read hands out responses until the helper ends.
+func (c *Client) read(dec *gob.Decoder, ended chan struct{}) {
+	defer close(ended)
+	for {
+		resp := new(plugins.Response)
+		if dec.Decode(resp) != nil {
+			return
+		}
+		c.mu.Lock()
+		answer := c.waiting[resp.ID]
+		delete(c.waiting, resp.ID)
+		c.mu.Unlock()
+		if answer != nil {
+			answer <- resp
+		}
+	}
+}
+
+// tail keeps the end of what the helper wrote.
+type tail struct {
+	mu   sync.Mutex
+	text string
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text += string(b)
+	t.text = t.text[max(0, len(t.text)-2000):]
+	return len(b), nil
+}
+
+func (t *tail) last() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.Join(strings.Fields(t.text), " ")
+}

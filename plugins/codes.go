@@ -1,0 +1,20 @@
+package plugins
+
+import "github.com/ptobuild/ptobuild/internal/diag"
+
+// Reports about plugins. What a plugin itself reports about a program has the plugin's own codes, or CodeReport.
+const (
+	CodeConfig      diag.Code = "PTO-L001" // a plugin is not configured rightly
+	CodeStart       diag.Code = "PTO-L002" // its program cannot be started
+	CodeChecksum    diag.Code = "PTO-L003" // its file is not the one that was pinned
+	CodeHandshake   diag.Code = "PTO-L004" // its program is no plugin, or ended before it was ready
+	CodeProtocol    diag.Code = "PTO-L005" // it speaks another version of the protocol or of the IR
+	CodeIdentity    diag.Code = "PTO-L006" // it has another name or version than configured
+	CodeCrash       diag.Code = "PTO-L007" // it ended during a call, and again after a restart
+	CodeHang        diag.Code = "PTO-L008" // it did not answer in time, and again after a restart
+	CodeAnswer      diag.Code = "PTO-L009" // its answer breaks the protocol
+	CodeFailed      diag.Code = "PTO-L010" // it failed to answer: a panic, or an error of its own
+	CodeHelper      diag.Code = "PTO-L011" // ptobuild-plugin-host is missing, of another version, or ended
+	CodeDescription diag.Code = "PTO-L012" // it describes an op or pass that the core cannot accept
+	CodeReport      diag.Code = "PTO-L013" // a report of the plugin about the program, without a code of its own
+)

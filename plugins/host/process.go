@@ -1,0 +1,235 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
+	"google.golang.org/grpc"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/plugins"
+	"github.com/ptobuild/ptobuild/plugins/proto"
+)
+
+// process is one running plugin.
+type process struct {
+	client        *plugin.Client
+	runner        *execRunner
+	said          *tail
+	name, version string
+	ops           proto.OpsClient
+	passes        proto.PassesClient
+}
+
+// start starts a plugin and checks that it is the one that was configured.
+func start(c *plugins.Config, temp string) (*process, *diag.Diagnostic) {
+	if d := c.Check(); d != nil {
+		return nil, d
+	}
+	if d := checkFile(c); d != nil {
+		return nil, d
+	}
+	p := &process{said: &tail{}}
+	p.client = plugin.NewClient(&plugin.ClientConfig{
+		HandshakeConfig:  plugin.HandshakeConfig{ProtocolVersion: proto.ProtocolVersion, MagicCookieKey: proto.CookieKey, MagicCookieValue: proto.CookieValue},
+		Plugins:          plugin.PluginSet{proto.PluginName: services{}},
+		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
+		// A plugin sees no more of the environment than it needs, so that it cannot come to depend on it.
+		SkipHostEnv: true,
+		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, dir string) (runner.Runner, error) {
+			cmd := exec.Command(c.Path)
+			cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + dir}, spec.Env...)
+			cmd.SysProcAttr = sysProcAttr()
+			var err error
+			p.runner, err = newRunner(cmd)
+			return p.runner, err
+		},
+		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: temp},
+		StartTimeout:     min(startTimeout, c.Timeout),
+		Stderr:           p.said,
+		SyncStdout:       p.said,
+		SyncStderr:       p.said,
+		Logger:           hclog.NewNullLogger(),
+		GRPCDialOptions:  []grpc.DialOption{grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(proto.MaxMessage))},
+	})
+	if d := p.connect(c); d != nil {
+		p.kill()
+		if last := p.said.last(); last != "" {
+			d.Hint += said(last)
+		}
+		return nil, d
+	}
+	return p, nil
+}
+
+// connect does the handshake and the first call.
+func (p *process) connect(c *plugins.Config) *diag.Diagnostic {
+	rpc, err := p.client.Client()
+	if err != nil {
+		return startError(c, err)
+	}
+	raw, err := rpc.Dispense(proto.PluginName)
+	if err != nil {
+		return startError(c, err)
+	}
+	conn := raw.(*grpc.ClientConn)
+	p.ops, p.passes = proto.NewOpsClient(conn), proto.NewPassesClient(conn)
+	ctx, cancel := context.WithTimeout(context.Background(), min(startTimeout, c.Timeout))
+	defer cancel()
+	r, err := proto.NewPluginClient(conn).Configure(ctx, &proto.ConfigureRequest{IrVersion: proto.IRVersion, OptionsJson: c.Options})
+	if err != nil {
+		return diag.Errorf(plugins.CodeHandshake, diag.Span{}, "plugin %s started but did not take its configuration: %v", c.Name, err).
+			WithHint("this is a defect of the plugin; report it to its author")
+	}
+	p.name, p.version = r.Name, r.Version
+	for _, d := range proto.Diags(r.Diagnostics) {
+		if d.Severity == diag.Error {
+			d.Message = fmt.Sprintf("plugin %s cannot use its options: %s", c.Name, d.Message)
+			if d.Hint == "" {
+				d.Hint = "look at [plugins." + c.Name + ".options]"
+			}
+			return d
+		}
+	}
+	switch {
+	case r.IrVersion != proto.IRVersion:
+		return diag.Errorf(plugins.CodeProtocol, diag.Span{}, "plugin %s speaks version %d of the IR, this ptobuild version %d", c.Name, r.IrVersion, proto.IRVersion).
+			WithHint("build the plugin with the SDK of this version of ptobuild, or use a release of it that fits")
+	case r.Name != c.Name:
+		return diag.Errorf(plugins.CodeIdentity, diag.Span{}, "%s is plugin %q, not %q", c.Path, r.Name, c.Name).
+			WithHint("write [plugins.%s], or give the path of the right file", r.Name)
+	case c.Version != "" && r.Version != c.Version:
+		return diag.Errorf(plugins.CodeIdentity, diag.Span{}, "plugin %s has version %s, but version %s is configured", c.Name, r.Version, c.Version).
+			WithHint("install version %s, or set version = %q", c.Version, r.Version)
+	}
+	return nil
+}
+
+// kill ends the process without asking it and waits until all it wrote was read.
+func (p *process) kill() {
+	if p.runner != nil {
+		_ = p.runner.Kill(context.Background()) // it may be gone already
+	}
+	p.client.Kill()
+}
+
+// checkFile looks at the executable before it is started.
+func checkFile(c *plugins.Config) *diag.Diagnostic {
+	fail := func(why, hint string) *diag.Diagnostic {
+		return diag.Errorf(plugins.CodeStart, diag.Span{}, "plugin %s cannot be started: %s %s", c.Name, c.Path, why).WithHint("%s", hint)
+	}
+	f, err := os.Open(c.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fail("does not exist", "build or install it, or correct path in [plugins."+c.Name+"]")
+	case err != nil:
+		return fail("cannot be read: "+reason(err), "check its permissions")
+	}
+	defer f.Close()
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || st.Mode()&0o111 == 0 {
+		return fail("is not an executable file", "chmod +x it, or correct path in [plugins."+c.Name+"]")
+	}
+	if c.SHA256 == "" {
+		return nil
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return fail("cannot be read: "+reason(err), "check the disk")
+	}
+	if got := hex.EncodeToString(h.Sum(nil)); !strings.EqualFold(got, c.SHA256) {
+		return diag.Errorf(plugins.CodeChecksum, diag.Span{}, "plugin %s is not the file that was pinned: %s has SHA-256 %s, pinned is %s", c.Name, c.Path, got, c.SHA256).
+			WithHint("if you changed it on purpose, pin the new digest; else get the original file again")
+	}
+	return nil
+}
+
+func reason(err error) string {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		return pe.Err.Error()
+	}
+	return err.Error()
+}
+
+// startError turns an error of go-plugin into a report.
+func startError(c *plugins.Config, err error) *diag.Diagnostic {
+	text := err.Error()
+	first, _, _ := strings.Cut(text, "\n")
+	switch {
+	case strings.Contains(strings.ToLower(text), "incompatible"):
+		return diag.Errorf(plugins.CodeProtocol, diag.Span{}, "plugin %s speaks another version of the plugin protocol: %s", c.Name, first).
+			WithHint("build the plugin with the SDK of this version of ptobuild, or use a release of it that fits")
+	case strings.Contains(text, "timeout while waiting"):
+		return diag.Errorf(plugins.CodeHandshake, diag.Span{}, "plugin %s was not ready within %s", c.Name, min(startTimeout, c.Timeout)).
+			WithHint("is %s a ptobuild plugin? its main function has to call sdk.Serve at once", c.Path)
+	case strings.Contains(text, "Unrecognized remote plugin message"), strings.Contains(text, "exited before"):
+		d := diag.Errorf(plugins.CodeHandshake, diag.Span{}, "%s, configured as plugin %s, is not a ptobuild plugin, or ended before it was ready", c.Path, c.Name)
+		if _, line, ok := strings.Cut(first, ": "); ok && line != "" {
+			d.Message += fmt.Sprintf("; it wrote %.100q", line)
+		}
+		return d.WithHint("a plugin writes nothing to standard output before sdk.Serve")
+	}
+	return diag.Errorf(plugins.CodeStart, diag.Span{}, "plugin %s cannot be started: %s", c.Name, first).
+		WithHint("is %s built for this machine?", c.Path)
+}
+
+// services hands out the connection: the generated clients are made from it.
+type services struct{ plugin.NetRPCUnsupportedPlugin }
+
+// GRPCServer is the other side's business.
+func (services) GRPCServer(*plugin.GRPCBroker, *grpc.Server) error {
+	return errors.New("this is the host's side")
+}
+
+// GRPCClient gives the connection.
+func (services) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, c *grpc.ClientConn) (any, error) {
+	return c, nil
+}
+
+// tail keeps the end of what a plugin wrote.
+type tail struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const tailSize = 16 << 10
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, b...)
+	if n := len(t.text) - tailSize; n > 0 {
+		t.text = append(t.text[:0], t.text[n:]...)
+	}
+	return len(b), nil
+}
+
+// last is the line of the last panic, else the last three lines.
+func (t *tail) last() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var lines []string
+	for l := range strings.Lines(string(t.text)) {
+		if l = strings.TrimSpace(l); l != "" {
+			lines = append(lines, fmt.Sprintf("%.200s", l))
+		}
+	}
+	for i := len(lines) - 1; i >= 0; i-- {
+		if strings.HasPrefix(lines[i], "panic: ") || strings.HasPrefix(lines[i], "fatal error: ") {
+			return lines[i]
+		}
+	}
+	return strings.Join(lines[max(len(lines)-3, 0):], " / ")
+}

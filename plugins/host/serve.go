@@ -1,0 +1,77 @@
+package host
+
+import (
+	"context"
+	"encoding/gob"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/plugins"
+)
+
+// Serve answers a client (package plugins, message.go) until in ends, then ends all plugins.
+func Serve(in io.Reader, out io.Writer) error {
+	dec, enc := gob.NewDecoder(in), gob.NewEncoder(out)
+	var hello plugins.Hello
+	if err := dec.Decode(&hello); err != nil {
+		return fmt.Errorf("reading the first message: %w", err)
+	}
+	if err := enc.Encode(plugins.HelloReply{Version: plugins.PipeVersion}); err != nil {
+		return err
+	}
+	if hello.Version != plugins.PipeVersion {
+		return nil // the client says so
+	}
+	h, err := New(hello.Plugins)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var mu sync.Mutex // of enc
+	var wg sync.WaitGroup
+	for {
+		var r plugins.Request
+		if err = dec.Decode(&r); err != nil {
+			break
+		}
+		wg.Go(func() {
+			resp := h.answer(ctx, &r)
+			mu.Lock()
+			defer mu.Unlock()
+			_ = enc.Encode(resp) // a client that is gone no longer waits
+		})
+	}
+	cancel()
+	wg.Wait()
+	if err == io.EOF {
+		err = nil
+	}
+	if closing := h.Close(); err == nil {
+		err = closing
+	}
+	return err
+}
+
+func (h *Host) answer(ctx context.Context, r *plugins.Request) *plugins.Response {
+	out := &plugins.Response{ID: r.ID}
+	p := h.Plugin(r.Plugin)
+	if p == nil {
+		out.Failure = diag.List{diag.Errorf(plugins.CodeConfig, diag.Span{}, "no plugin is named %q", r.Plugin)}
+		return out
+	}
+	var err error
+	switch {
+	case r.Infer != nil:
+		out.Infer, err = p.Infer(ctx, r.Infer)
+	case r.Run != nil:
+		out.Run, err = p.Run(ctx, r.Run)
+	default:
+		out.Desc, err = p.Describe(ctx)
+	}
+	if err != nil {
+		*out = plugins.Response{ID: r.ID, Failure: diag.AsList(err, plugins.CodeFailed)}
+	}
+	return out
+}

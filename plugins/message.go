@@ -1,0 +1,128 @@
+package plugins
+
+import (
+	"encoding/gob"
+	"errors"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ops"
+	"github.com/ptobuild/ptobuild/passes"
+)
+
+// The pipe between client and ptobuild-plugin-host: a gob stream each way, which frames its messages itself. The client begins with a Hello, the helper
+// answers with a HelloReply; then come Requests and, in any order, one Response each. The helper ends when its input ends.
+
+// PipeVersion is the version of these messages. Both programs are built together; a helper that was left behind by an upgrade says so.
+const PipeVersion = 1
+
+// Hello is the first message to the helper.
+type Hello struct {
+	Version int
+	Plugins []Config
+}
+
+// HelloReply answers it.
+type HelloReply struct {
+	Version int
+}
+
+// Request is one call of a plugin: Infer, Run, or a Description when both are nil.
+type Request struct {
+	ID     uint64
+	Plugin string
+	Infer  *InferRequest
+	Run    *RunRequest
+}
+
+// Response answers the request of the same ID. With an error in Failure the rest is nil.
+type Response struct {
+	ID      uint64
+	Failure diag.List
+	Desc    *Description
+	Infer   *InferResponse
+	Run     *RunResponse
+}
+
+// InferRequest asks for the result types of op calls: see EncodeCalls.
+type InferRequest struct {
+	Calls   []byte
+	Lenient bool
+}
+
+// InferResponse holds the same calls with their types, and reports about some.
+type InferResponse struct {
+	Calls  []byte
+	Errors []CallError
+}
+
+// CallError is a report about one of several calls.
+type CallError struct {
+	Call int
+	Diag *diag.Diagnostic
+}
+
+// RunRequest runs a pass over the functions of a program.
+type RunRequest struct {
+	Pass      string
+	Program   string
+	Functions []byte
+	Options   passes.Options
+	Explain   bool
+	Foreign   []*ops.Spec // ops that are neither built in nor the plugin's own
+}
+
+// RunResponse is what the pass made of them.
+type RunResponse struct {
+	Unchanged bool
+	Functions []byte
+	Diags     diag.List
+	Notes     []Note
+}
+
+// Note is a decision told to --explain.
+type Note struct {
+	At   diag.Span
+	Text string
+}
+
+func init() {
+	gob.Register(ir.DType(0)) // values of ops.Kwarg.Default
+	gob.Register(ir.Enum{})
+}
+
+// callsName is the function that carries calls.
+const callsName = "calls"
+
+// EncodeCalls encodes op calls as the protocol carries them: a function whose statements are the calls.
+func EncodeCalls(calls []*ir.OpCall, t *ir.VarTable) ([]byte, error) {
+	body := make(ir.Block, len(calls))
+	for i, c := range calls {
+		body[i] = &ir.Eval{X: c}
+	}
+	return ir.MarshalFunctions([]*ir.Function{{Name: callsName, Body: body}}, t)
+}
+
+// DecodeCalls is the inverse of EncodeCalls.
+func DecodeCalls(data []byte, t *ir.VarTable) ([]*ir.OpCall, error) {
+	fs, err := ir.UnmarshalFunctions(data, t)
+	if err != nil {
+		return nil, err
+	}
+	if len(fs) != 1 {
+		return nil, errNotCalls
+	}
+	calls := make([]*ir.OpCall, len(fs[0].Body))
+	for i, s := range fs[0].Body {
+		e, ok := s.(*ir.Eval)
+		if ok {
+			calls[i], ok = e.X.(*ir.OpCall)
+		}
+		if !ok || calls[i].Typ == nil {
+			return nil, errNotCalls
+		}
+	}
+	return calls, nil
+}
+
+var errNotCalls = errors.New("not a list of op calls")

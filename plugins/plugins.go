@@ -1,0 +1,195 @@
+// Package plugins holds what the parts of plugin support share. A plugin is a process of a third party that serves ops and passes:
+//
+//	plugins/sdk     what its author imports
+//	plugins/proto   the gRPC protocol
+//	plugins/host    starts and calls plugin processes
+//	plugins/client  what the core imports: ops and passes of plugins as if they were built in
+//
+// Linking gRPC costs 16 ms of every start of a program, so the core does not: the client starts a second program, ptobuild-plugin-host, when a plugin is
+// really needed, and talks to it over its standard input and output in the messages of this package (see message.go).
+package plugins
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ops"
+	"github.com/ptobuild/ptobuild/passes"
+)
+
+// Config is one plugin as the workspace names it.
+type Config struct {
+	Name    string // also the namespace of its ops and passes
+	Path    string // of the executable
+	Version string // that it must have, "" for any
+	SHA256  string // that the file must have, in hex, "" for any
+	Options string // for the plugin: a JSON object, "" for none
+	// Timeout bounds each call; 0 means 30 s.
+	Timeout time.Duration
+}
+
+// Check reports what is wrong with a configuration, nil if nothing is.
+func (c *Config) Check() *diag.Diagnostic {
+	switch {
+	case !isName(c.Name):
+		return diag.Errorf(CodeConfig, diag.Span{}, "%q cannot be the name of a plugin", c.Name).
+			WithHint("a name is small letters, digits and '_', and starts with a letter")
+	case slices.Contains(coreNamespaces, c.Name):
+		return diag.Errorf(CodeConfig, diag.Span{}, "a plugin cannot be named %q: that is a namespace of the core", c.Name)
+	case c.Path == "":
+		return diag.Errorf(CodeConfig, diag.Span{}, "plugin %s has no path", c.Name).WithHint(`give its executable: path = "tools/ptobuild-plugin-%s"`, c.Name)
+	case c.Timeout < 0:
+		return diag.Errorf(CodeConfig, diag.Span{}, "plugin %s has a negative timeout", c.Name)
+	}
+	return nil
+}
+
+// coreNamespaces are those of built-in ops and of properties.
+var coreNamespaces = []string{"core", "tensor", "tile", "array", "system", "prefetch", "pld", "pl"}
+
+func isName(s string) bool {
+	for i, c := range s {
+		if c != '_' && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// Pass is a pass with its place in the pipeline: right after or right before the first pass of a name. Exactly one of the two is set.
+type Pass struct {
+	*passes.Pass
+	After, Before string
+}
+
+// Arrange puts passes of plugins into a pipeline. Passes that name the same neighbour keep their order; a pass may name one that was placed before it.
+func Arrange(pipeline []*passes.Pass, extra []Pass) ([]*passes.Pass, diag.List) {
+	out := slices.Clone(pipeline)
+	var ds diag.List
+	after := map[*passes.Pass]int{} // passes placed behind one so far
+	for _, p := range extra {
+		name := p.After + p.Before
+		i := slices.IndexFunc(out, func(q *passes.Pass) bool { return q.Name == name })
+		if i < 0 {
+			d := diag.Errorf(CodeDescription, diag.Span{}, "plugin %s: pass %s wants to stand beside pass %q, which does not exist", p.Plugin, p.Name, name)
+			if near := diag.Nearest(name, passNames(out)); near != "" {
+				d.WithHint("did its author mean %q?", near)
+			} else {
+				d.WithHint("the passes are %s", strings.Join(passNames(out), ", "))
+			}
+			ds.Add(d)
+			continue
+		}
+		if p.After != "" {
+			neighbour := out[i]
+			i += 1 + after[neighbour]
+			after[neighbour]++
+		}
+		out = slices.Insert(out, i, p.Pass)
+	}
+	return out, ds
+}
+
+func passNames(ps []*passes.Pass) []string {
+	var names []string
+	for _, p := range ps {
+		if !slices.Contains(names, p.Name) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// Description is what a plugin serves. Its ops and passes are data: functions are nil.
+type Description struct {
+	Name, Version string
+	Ops           []*ops.Spec
+	Infers        []bool // by op: it has a type rule
+	Passes        []Pass
+}
+
+// Check reports what the core cannot accept: names outside of the plugin's namespace, repeats, fields that contradict each other. The SDK checks
+// the same, so that its author sees it first.
+func (d *Description) Check() diag.List {
+	c := &checker{d: d, seen: map[string]bool{}}
+	for _, s := range d.Ops {
+		c.op(s)
+	}
+	for _, p := range d.Passes {
+		c.pass(p)
+	}
+	return c.ds
+}
+
+type checker struct {
+	d    *Description
+	seen map[string]bool
+	ds   diag.List
+}
+
+func (c *checker) errorf(format string, args ...any) *diag.Diagnostic {
+	e := diag.Errorf(CodeDescription, diag.Span{}, "plugin "+c.d.Name+": "+format, args...).WithHint("tell the author of the plugin")
+	c.ds.Add(e)
+	return e
+}
+
+func (c *checker) op(s *ops.Spec) {
+	leaf, ok := strings.CutPrefix(s.Name, c.d.Name+".")
+	switch {
+	case !ok || !isName(leaf):
+		c.errorf("op %q must be named %s.NAME", s.Name, c.d.Name).WithHint("a plugin adds ops to its own namespace; NAME is small letters, digits and '_'")
+	case c.seen["op "+s.Name]:
+		c.errorf("op %s comes twice", s.Name)
+	}
+	c.seen["op "+s.Name] = true
+	if s.Where == 0 {
+		c.errorf("op %s may stand nowhere: neither in kernels nor in orchestration functions", s.Name)
+	}
+	if (s.Result.Kind == ops.View || s.Result.Kind == ops.InPlace) && (s.Result.Arg < 0 || s.Result.Arg >= len(s.Params)) {
+		c.errorf("op %s: its result is operand %d, but it has %d", s.Name, s.Result.Arg, len(s.Params))
+	}
+	if len(s.Effects) > len(s.Params) {
+		c.errorf("op %s has %d effects for %d operands", s.Name, len(s.Effects), len(s.Params))
+	}
+	names := map[string]bool{}
+	name := func(n string) {
+		if !isName(strings.ToLower(n)) || names[n] {
+			c.errorf("op %s: %q cannot be the name of an operand or keyword argument, or comes twice", s.Name, n)
+		}
+		names[n] = true
+	}
+	for i, p := range s.Params {
+		name(p.Name)
+		if p.Kind == 0 || p.Kind&ops.EnumArg != 0 {
+			c.errorf("op %s: operand %q must be of a kind that values have", s.Name, p.Name).WithHint("symbolic constants are keyword arguments")
+		}
+		if p.Variadic && i+1 < len(s.Params) {
+			c.errorf("op %s: only the last operand may be variadic", s.Name)
+		}
+	}
+	for _, k := range s.Kwargs {
+		name(k.Name)
+	}
+}
+
+func (c *checker) pass(p Pass) {
+	switch {
+	case p.Name == "" || strings.ContainsFunc(p.Name, func(r rune) bool {
+		return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	}):
+		c.errorf("%q cannot be the name of a pass", p.Name).WithHint("letters and digits, as in LowerRope")
+	case c.seen["pass "+p.Name]:
+		c.errorf("pass %s comes twice", p.Name)
+	case (p.After == "") == (p.Before == ""):
+		c.errorf("pass %s must say which pass it stands after or before, one of the two", p.Name)
+	}
+	c.seen["pass "+p.Name] = true
+	for _, x := range slices.Concat(p.Requires, p.Produces, p.Invalidates) {
+		if !ir.IsVerifiable(x) && !strings.Contains(string(x), ".") {
+			c.errorf("pass %s names property %q, which the core does not have", p.Name, x).WithHint("the plugin's own properties are %s.NAME", c.d.Name)
+		}
+	}
+}

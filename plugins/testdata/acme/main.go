@@ -1,0 +1,170 @@
+// Command acme is the plugin of the tests: an op of its own, a pass of its own, every built-in op and pass once more, and passes that misbehave in all ways.
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ops"
+	"github.com/ptobuild/ptobuild/passes"
+	"github.com/ptobuild/ptobuild/plugins/sdk"
+)
+
+func main() {
+	p := sdk.Plugin{Name: "acme", Version: "1.2.0", Configure: configure, Ops: []*ops.Spec{rope}, Passes: []sdk.Pass{{Pass: lowerRope, After: "FlattenCallExpr"}}}
+	p.Ops = append(p.Ops, echoOps()...)
+	p.Passes = append(p.Passes, echoPasses()...)
+	for _, name := range slices.Sorted(maps.Keys(misbehave)) {
+		p.Passes = append(p.Passes, sdk.Pass{Pass: &passes.Pass{Name: name, Run: misbehave[name]}, After: "Simplify"})
+	}
+	sdk.Serve(p)
+}
+
+// rope turns pairs of columns of a tile; the numbers are not the point here.
+var rope = &ops.Spec{
+	Name:      "acme.rope",
+	Doc:       "rotary embedding over pairs of columns",
+	Params:    []ops.Param{{Name: "x", Kind: ops.TileArg, Mem: []ir.Mem{ir.Vec}}, {Name: "position", Kind: ops.ScalarArg}},
+	Kwargs:    []ops.Kwarg{{Name: "base", Kind: ops.FloatKw, Default: 10000.0}},
+	Where:     ops.InCore,
+	Result:    ops.Result{Kind: ops.Fresh},
+	Core:      ops.VectorCore,
+	Pure:      true,
+	ResultMem: ir.Vec,
+	Infer: func(s *ops.Site) (ir.Type, *diag.Diagnostic) {
+		t, ok := s.Args[0].Type().(*ir.TileType)
+		if !ok {
+			return ir.Unknown, nil
+		}
+		if n, ok := ir.IntValue(t.Shape[len(t.Shape)-1]); ok && n%2 != 0 {
+			return nil, diag.Errorf("ACME-001", s.Args[0].Span(), "acme.rope: the last axis must have an even extent, got %d", n).WithHint("pad it by one column")
+		}
+		return t, nil
+	},
+}
+
+// lowerRope replaces acme.rope(x, position) by x * position: an op of the core.
+var lowerRope = &passes.Pass{
+	Name: "LowerRope",
+	Doc:  "replace acme.rope by core ops",
+	Run: func(ctx *passes.Context, p *ir.Program) (*ir.Program, error) {
+		out := &ir.Program{Name: p.Name, Pos: p.Pos}
+		changed := false
+		for _, f := range p.Funcs {
+			r := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
+				c, ok := e.(*ir.OpCall)
+				if !ok || c.Op != rope.Name {
+					return e
+				}
+				changed = true
+				ctx.Note(c.Pos, "acme.rope becomes tile.muls")
+				n := *c
+				n.Op, n.Kwargs = "tile.muls", nil
+				return &n
+			}}
+			g := *f
+			g.Body = r.Block(f.Body)
+			out.Funcs = append(out.Funcs, &g)
+		}
+		if !changed {
+			return p, nil
+		}
+		return out, nil
+	},
+}
+
+// echoOps are the built-in ops under names like acme.tensor_add.
+func echoOps() []*ops.Spec {
+	var out []*ops.Spec
+	for _, s := range ops.Builtin().All() {
+		if strings.HasPrefix(s.Name, "acme.") || hasEnumOperand(s) {
+			continue
+		}
+		n := *s
+		n.Name, n.Emit = "acme."+strings.ReplaceAll(s.Name, ".", "_"), nil
+		if s.Infer != nil {
+			n.Infer = func(site *ops.Site) (ir.Type, *diag.Diagnostic) {
+				as := *site
+				as.Spec = s
+				return s.Infer(&as)
+			}
+		}
+		out = append(out, &n)
+	}
+	return out
+}
+
+func hasEnumOperand(s *ops.Spec) bool {
+	for _, p := range s.Params {
+		if p.Kind&ops.EnumArg != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func echoPasses() []sdk.Pass {
+	var out []sdk.Pass
+	seen := map[string]bool{}
+	for _, p := range passes.Default() {
+		if !seen[p.Name] {
+			out = append(out, sdk.Pass{Pass: p, After: p.Name})
+		}
+		seen[p.Name] = true
+	}
+	return out
+}
+
+// once is a file whose absence makes a pass misbehave; it makes the file first.
+var once string
+
+func configure(options map[string]any) error {
+	once, _ = options["once"].(string)
+	if v, bad := options["colour"]; bad {
+		return diag.Errorf("ACME-002", diag.Span{}, "colour cannot be %v", v)
+	}
+	return nil
+}
+
+type run = func(*passes.Context, *ir.Program) (*ir.Program, error)
+
+var misbehave = map[string]run{
+	"Crash": func(*passes.Context, *ir.Program) (*ir.Program, error) {
+		fmt.Fprintln(os.Stderr, "the disk is on fire")
+		os.Exit(3)
+		return nil, nil
+	},
+	"Hang":  func(*passes.Context, *ir.Program) (*ir.Program, error) { select {} },
+	"Panic": func(*passes.Context, *ir.Program) (*ir.Program, error) { panic("out of cheese") },
+	"CrashOnce": func(_ *passes.Context, p *ir.Program) (*ir.Program, error) {
+		if f, err := os.OpenFile(once, os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+			f.Close()
+			os.Exit(3)
+		}
+		return p, nil
+	},
+	"Nothing": func(*passes.Context, *ir.Program) (*ir.Program, error) { return nil, nil },
+	// Unbound uses a variable that nothing defines.
+	"Unbound": func(_ *passes.Context, p *ir.Program) (*ir.Program, error) {
+		f := *p.Funcs[0]
+		ghost := &ir.Var{Hint: "ghost", Typ: ir.IndexType}
+		y := &ir.Var{Hint: "y", Typ: ir.IndexType}
+		f.Body = append(ir.Block{&ir.Assign{Var: y, Value: ghost}}, f.Body...)
+		return &ir.Program{Name: p.Name, Funcs: append([]*ir.Function{&f}, p.Funcs[1:]...)}, nil
+	},
+	"Refuse": func(ctx *passes.Context, p *ir.Program) (*ir.Program, error) {
+		ctx.Report(diag.Errorf("", p.Funcs[0].Pos, "this function is not to acme's taste"))
+		return p, nil
+	},
+	"Stdin": func(ctx *passes.Context, p *ir.Program) (*ir.Program, error) {
+		b := make([]byte, 10)
+		n, err := os.Stdin.Read(b)
+		ctx.Report(diag.Warningf("", diag.Span{}, "%d %v", n, err))
+		return p, nil
+	},
+}
