@@ -133,6 +133,22 @@ func (v *verifier) outParamNotShadowed() {
 func (v *verifier) inOutUse() {
 	v.each(nil, func(f *Function) {
 		stale := make(map[*Var]*Call)
+		// log remembers what stale held before each change, so that a branch can be left as it was entered without a copy of the map.
+		type change struct {
+			x   *Var
+			was *Call
+		}
+		var log []change
+		set := func(x *Var, c *Call) {
+			if was := stale[x]; was != c {
+				log = append(log, change{x, was})
+				if c == nil {
+					delete(stale, x)
+				} else {
+					stale[x] = c
+				}
+			}
+		}
 		var stmt Stmt
 		read := func(e Expr) {
 			x, ok := e.(*Var)
@@ -143,7 +159,7 @@ func (v *verifier) inOutUse() {
 			v.report(codeStaleRead, stmt.Span(), "%s is read after %s was given it to write", varText(x), c.Callee).
 				WithRelated(c.Pos, "%s writes it here", c.Callee).
 				WithHint("read the value that the call returned, or assign the result to '%s'", BaseName(x.Hint))
-			delete(stale, x) // one report per write
+			set(x, nil) // one report per write
 		}
 		use := func(e Expr) bool {
 			c, ok := e.(*Call)
@@ -178,7 +194,7 @@ func (v *verifier) inOutUse() {
 								x, ok := arg.(*Var)
 								k := paramOf(callee, c, i)
 								if ok && k >= 0 && callee.Params[k].Dir != In && slices.Contains(v.returned(callee), k) {
-									stale[x] = c
+									set(x, c)
 								}
 							}
 						}
@@ -186,31 +202,51 @@ func (v *verifier) inOutUse() {
 				}
 				nested := Blocks(s)
 				if _, ok := s.(*If); ok { // a branch does not see what the other one passed
-					after := make(map[*Var]*Call)
-					before := stale
-					for _, n := range nested {
-						stale = make(map[*Var]*Call, len(before))
-						for x, c := range before {
-							stale[x] = c
-						}
+					// What a branch changed, in order; a Var is stale afterwards when it is at the end of any branch.
+					ends := make([]map[*Var]*Call, len(nested))
+					var touched []*Var
+					for i, n := range nested {
+						mark := len(log)
 						block(n)
-						for x, c := range stale {
-							after[x] = c
+						ends[i] = make(map[*Var]*Call)
+						for _, c := range log[mark:] {
+							if _, seen := ends[i][c.x]; !seen {
+								ends[i][c.x] = stale[c.x]
+								touched = append(touched, c.x)
+							}
 						}
-					}
-					if len(nested) == 1 {
-						for x, c := range before {
-							after[x] = c
+						for j := len(log) - 1; j >= mark; j-- {
+							if c := log[j]; c.was == nil {
+								delete(stale, c.x)
+							} else {
+								stale[c.x] = c.was
+							}
 						}
+						log = log[:mark]
 					}
-					stale = after
+					for _, x := range touched {
+						var after *Call
+						if len(nested) == 1 {
+							after = stale[x]
+						}
+						for _, end := range ends {
+							c, changed := end[x]
+							if !changed {
+								c = stale[x]
+							}
+							if c != nil {
+								after = c
+							}
+						}
+						set(x, after)
+					}
 				} else {
 					for _, n := range nested {
 						block(n)
 					}
 				}
 				for _, x := range Defs(s) {
-					delete(stale, x)
+					set(x, nil)
 				}
 			}
 		}
