@@ -28,9 +28,11 @@ type PrintOptions struct {
 //	(a == b) == c                   with its parentheses
 //	literals that would fold        pl.const(5, pl.INDEX): all leaves of an expression of literals alone, and INDEX literals beside another dtype
 //	literals in attrs               pl.const(5, pl.INDEX) is an expression, 5 a number
+//	MANUAL scope of the compiler    attrs={"compiler_owned": True}
+//	hints of names                  # pypto.names lines at the end, see print_hints.go
 //
-// Level and Role of functions are printed when they are set; derived ones are not. Function.AutoScope of kernels and wrappers and Scope.Owner have no
-// meaning for a reader and are not printed.
+// Level and Role of functions are printed when they are set; derived ones are not. Function.AutoScope of kernels and wrappers and the Owner of AUTO
+// scopes have no meaning for a reader and are not printed.
 func Print(p *Program, opt PrintOptions) string {
 	pr := &printer{opt: opt, method: true}
 	pr.symbols(p.Funcs)
@@ -40,6 +42,9 @@ func Print(p *Program, opt PrintOptions) string {
 			pr.nl()
 		}
 		pr.function(f)
+		if line := pr.hintsLine(f); line != "" {
+			pr.hints = append(pr.hints, line)
+		}
 	}
 	if len(p.Funcs) == 0 {
 		pr.line("pass")
@@ -55,7 +60,11 @@ func Print(p *Program, opt PrintOptions) string {
 	pr.declareSymbols()
 	pr.line("@pl.program")
 	pr.line("class ", identifier(name), ":")
-	return pr.b.String() + body
+	out := pr.b.String() + body
+	if !opt.Concise && len(pr.hints) > 0 {
+		out += "\n" + strings.Join(pr.hints, "\n") + "\n"
+	}
+	return out
 }
 
 // programName is what a program without a name is called.
@@ -116,6 +125,7 @@ type printer struct {
 	names   map[*Var]string      // of the function being printed
 	taken   map[string]int       // names in use there, with the next suffix to try
 	defined map[*Var]bool        // Vars that the function defines
+	hints   []string             // see print_hints.go
 }
 
 func (p *printer) w(parts ...string) {

@@ -223,7 +223,7 @@ func (p *printer) opCall(e *OpCall) {
 		p.w("pl.")
 	}
 	p.w(e.Op)
-	if leaf := e.Op[strings.LastIndexByte(e.Op, '.')+1:]; reserved[leaf] {
+	if leaf := e.Op[strings.LastIndexByte(e.Op, '.')+1:]; keywords[leaf] {
 		p.w("_") // pl.tile.and_
 	}
 	p.w("(")

@@ -13,18 +13,26 @@ import (
 // freeSuffix marks a Var that a function uses and nobody defines.
 const freeSuffix = "__FREE_VAR"
 
-// reserved words may not be names: Python's keywords, and what printed text uses unqualified.
-var reserved = func() map[string]bool {
-	m := map[string]bool{}
-	for _, w := range []string{
-		"False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except",
-		"finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while",
-		"with", "yield", "pl", "pld", "self", "abs", "inf", "nan", "tuple",
-	} {
+// keywords are Python's, which may be neither names nor attributes.
+var keywords = wordSet(
+	"False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except",
+	"finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while",
+	"with", "yield",
+)
+
+// unqualified words may not be names either: printed text uses them unqualified.
+var unqualified = wordSet("pl", "pld", "self", "abs", "inf", "nan", "tuple")
+
+func wordSet(words ...string) map[string]bool {
+	m := make(map[string]bool, len(words))
+	for _, w := range words {
 		m[w] = true
 	}
 	return m
-}()
+}
+
+// reserved reports a word that may not be a name.
+func reserved(w string) bool { return keywords[w] || unqualified[w] }
 
 func (p *printer) startNames() {
 	p.names = make(map[*Var]string)
@@ -42,7 +50,7 @@ func identifier(hint string) string {
 	if !plain {
 		hint = cleanName(hint)
 	}
-	if reserved[hint] {
+	if reserved(hint) {
 		return hint + "_"
 	}
 	return hint

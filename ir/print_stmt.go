@@ -299,6 +299,9 @@ func (p *printer) scope(s *Scope, results []*Var) {
 		p.w("pl.scope(")
 		if s.Manual {
 			it.next("mode=pl.ScopeMode.MANUAL")
+			if s.Owner == CompilerScope && !p.opt.Concise {
+				attrs = append(attrs[:len(attrs):len(attrs)], Attr{"compiler_owned", true})
+			}
 		}
 	case CommDomainScope:
 		p.w("pld.comm_domain(")

@@ -155,6 +155,7 @@ func TestPrintExpr(t *testing.T) {
 		{Bin(ir.Min, a, i(4)), "pl.min(a, 4)"},
 		{&ir.Cast{X: a, DType: ir.FP32}, "pl.cast(a, pl.FP32)"},
 		{op("tile.and", nil, a, b), "pl.tile.and_(a, b)"},
+		{op("tile.not", nil, a), "pl.tile.not_(a)"}, {op("tensor.abs", nil, a), "pl.tensor.abs(a)"}, {op("x.tuple", nil, a), "pl.x.tuple(a)"},
 		{op("pld.tensor.put", nil, a), "pld.tensor.put(a)"},
 		{op("tensor.full", ir.Kwargs{{Name: "dtype", Value: ir.FP32}}, List(i(4)), fl(0)), "pl.tensor.full([4], dtype=pl.FP32, value=0.0)"},
 		{op("tensor.reinterpret_view", ir.Kwargs{{Name: "dtype", Value: ir.BF16}}, a, List(i(4))), "pl.tensor.reinterpret_view(a, dtype=pl.BF16, shape=[4])"},
@@ -227,6 +228,8 @@ class Program:
     @pl.function(type=pl.FunctionType.Orchestration)
     def g(self, p: pl.Tensor[[M_1], pl.FP32], M: pl.Scalar[pl.INDEX]):
         pass
+
+# pypto.names f: x_1=x, x_1_1=x_1
 `
 	if got := ir.Print(Program(f, g), ir.PrintOptions{}); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)

@@ -159,7 +159,8 @@ type depRegion struct {
 	order   map[*ir.Var]int  // definition order of Vars
 	scalars map[*ir.Var]ir.Expr
 	byCall  map[*ir.Call]*depTask
-	userIDs map[*ir.Var]*ir.Var // tuple of a submit → its TaskId
+	userIDs map[*ir.Var]*ir.Var   // tuple of a submit → its TaskId
+	made    map[*ir.Var][]*ir.Var // tuple of a submit → the buffers that the runtime makes for it
 	dummies map[*ir.Var][]ir.Expr
 	journal []journalEntry
 	added   []*access // in order of addition, for branches and loops
@@ -174,7 +175,7 @@ type depRegion struct {
 
 func (d *depPass) analyse(b ir.Block) *depRegion {
 	r := &depRegion{depPass: d, s: newStorage(d.calls, d.f), live: map[*ir.Var]*liveSet{}, written: map[*ir.Var]bool{}, inside: map[*ir.Var]bool{},
-		order: map[*ir.Var]int{}, scalars: map[*ir.Var]ir.Expr{}, byCall: map[*ir.Call]*depTask{}, userIDs: map[*ir.Var]*ir.Var{}, dummies: map[*ir.Var][]ir.Expr{}}
+		order: map[*ir.Var]int{}, scalars: map[*ir.Var]ir.Expr{}, byCall: map[*ir.Call]*depTask{}, userIDs: map[*ir.Var]*ir.Var{}, made: map[*ir.Var][]*ir.Var{}, dummies: map[*ir.Var][]ir.Expr{}}
 	r.win = newWindows(r.s)
 	r.ids = newIDPlan()
 	innerDefs(b, func(v *ir.Var) {
@@ -213,8 +214,14 @@ func (r *depRegion) prepare(b ir.Block) {
 		}
 		switch e := a.Value.(type) {
 		case *ir.TupleGet:
-			if t, ok := e.X.(*ir.Var); ok && ir.IsTaskID(a.Var.Typ) {
+			t, ok := e.X.(*ir.Var)
+			switch {
+			case !ok:
+			case ir.IsTaskID(a.Var.Typ):
 				r.userIDs[t] = a.Var
+			case r.s.origins[a.Var].kind == isFresh: // the runtime makes it, and the task writes it
+				r.made[t] = append(r.made[t], a.Var)
+				r.written[a.Var] = true
 			}
 		case *ir.OpCall:
 			if len(e.Deps) > 0 {
@@ -305,6 +312,11 @@ func (r *depRegion) task(s ir.Stmt, c *ir.Call) {
 			continue
 		}
 		r.argument(t, node, i, v, p.Dir)
+	}
+	if a, ok := s.(*ir.Assign); ok {
+		for _, v := range r.made[a.Var] {
+			r.argument(t, node, -1, v, ir.Out)
+		}
 	}
 	if p := c.Launch.Predicate; p != nil {
 		ir.Walk(p, func(e ir.Expr) bool {

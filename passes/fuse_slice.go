@@ -79,6 +79,7 @@ type fuser struct {
 	region  map[*ir.Var]int        // region of each create
 	placed  map[*ir.Var][]*placement
 	order   []*placement
+	unused  []*ir.OpCall // placements whose result has no name
 	// firstWrite and lastUse of a temporary, by handle; the placement itself does not count as a use.
 	firstWrite, lastUse map[*ir.Var]int
 	// accesses of each buffer, in order.
@@ -145,6 +146,10 @@ func (u *fuser) collect(b ir.Block, region int) {
 			u.defined[st.Var] = u.clock
 			if c, ok := st.Value.(*ir.OpCall); ok {
 				u.opAt(st, c, region)
+			}
+		case *ir.Eval:
+			if c, ok := st.X.(*ir.OpCall); ok && c.Op == opAssemble {
+				u.unused = append(u.unused, c)
 			}
 		case *ir.For:
 			u.defined[st.Var] = u.clock
@@ -507,12 +512,20 @@ func (u *fuser) checkLost(f *ir.Function) {
 			left = append(left, p)
 		}
 	}
+	for _, c := range u.unused {
+		target := "y"
+		if v := argVar(c, 0); v != nil {
+			target = ir.BaseName(v.Hint)
+		}
+		u.ctx.Report(diag.Errorf(codeLostAssemble, c.Pos, "nothing would be written: the result of this placement has no name").
+			WithHint("write %s = pl.assemble(%s, …)", target, target))
+	}
 	for _, p := range left {
 		switch {
 		case ops.IsAtomic(p.call):
 			u.ctx.Report(diag.Errorf(codeAtomicAssemble, p.call.Pos, "tensor.assemble with atomic= is only supported inside an InCore function").
 				WithHint("accumulate inside a kernel: pl.store(..., atomic=pl.AtomicType.Add) or an InOut parameter"))
-		case p.source == nil || p.target == nil || u.isWindow(p):
+		case p.source == nil || p.target == nil || u.isPlaced(p):
 		case u.s.origins[p.buffer].kind == isFresh:
 			d := diag.Errorf(codeLostAssemble, p.call.Pos, "the contents of '%s' would be lost: an orchestration cannot copy it into '%s'", ir.BaseName(p.source.Hint), ir.BaseName(p.target.Hint))
 			if why := u.obstacle(p); why != "" {
@@ -522,25 +535,61 @@ func (u *fuser) checkLost(f *ir.Function) {
 				d.WithRelated(a.Pos, "'%s' is made here", ir.BaseName(p.source.Hint))
 			}
 			u.ctx.Report(d.WithHint("let the kernel write into a window: t = pl.slice(%s, shape, offset), and pass t as its output; or copy inside a pl.at block", ir.BaseName(p.target.Hint)))
+		default: // a parameter, a window of another buffer or of another place, or one of several
+			from := "'" + ir.BaseName(p.source.Hint) + "'"
+			if o := u.s.origins[p.buffer]; o.kind == isView && o.of != nil {
+				from = "a window of '" + ir.BaseName(o.of.Hint) + "'"
+			}
+			u.ctx.Report(diag.Errorf(codeLostAssemble, p.call.Pos, "nothing would be written: an orchestration cannot copy %s into '%s'", from, ir.BaseName(p.target.Hint)).
+				WithHint("copy inside a pl.at(level=pl.Level.CORE_GROUP) block, or let a kernel read the source and write into pl.slice(%s, shape, offset)", ir.BaseName(p.target.Hint)))
 		}
 	}
 }
 
-// isWindow reports that the source is the very window of the target that it is placed into.
-func (u *fuser) isWindow(p *placement) bool {
+// isPlaced reports that the source lies in the target already, just where it is placed.
+func (u *fuser) isPlaced(p *placement) bool {
 	o := u.s.origins[p.buffer]
-	if o.kind != isView || o.of == nil || o.op.Op != opSlice || len(o.op.Args) < 3 || u.s.handle(o.of) != u.s.handle(p.target) {
+	if o.kind != isMerge {
+		return u.isWindow(p, p.buffer)
+	}
+	return !o.set.many && len(o.set.vars) > 0 && !slices.ContainsFunc(o.set.vars, func(v *ir.Var) bool { return !u.isWindow(p, u.s.handle(v)) })
+}
+
+// isWindow reports that a handle is the very window of the target that p places into, perhaps in another shape; the whole target is one.
+func (u *fuser) isWindow(p *placement, h *ir.Var) bool {
+	to, ok := p.call.Args[2].(*ir.MakeTuple)
+	if !ok {
 		return false
 	}
-	a, ok1 := o.op.Args[2].(*ir.MakeTuple)
-	b, ok2 := p.call.Args[2].(*ir.MakeTuple)
-	if !ok1 || !ok2 || len(a.Elems) != len(b.Elems) {
-		return false
-	}
-	for i := range a.Elems {
-		if !sameExpr(a.Elems[i], b.Elems[i]) {
+	target := u.s.handle(p.target)
+	for h != target {
+		o := u.s.origins[h]
+		if o.kind != isView || o.of == nil {
 			return false
 		}
+		of := u.s.handle(o.of)
+		if o.op.Op == opSlice && len(o.op.Args) > 2 {
+			if from, ok := o.op.Args[2].(*ir.MakeTuple); ok && of == target {
+				return slices.EqualFunc(from.Elems, to.Elems, sameExpr)
+			}
+			return u.isArea(p, h, to.Elems)
+		}
+		h = of
 	}
-	return true
+	return !slices.ContainsFunc(to.Elems, func(e ir.Expr) bool { n, ok := ir.IntValue(e); return !ok || n != 0 })
+}
+
+// isArea is isWindow for a window of a window.
+func (u *fuser) isArea(p *placement, h *ir.Var, to []ir.Expr) bool {
+	base, part := u.win.of(h)
+	whole, outer := u.win.of(u.s.handle(p.target))
+	if base == nil || base != whole {
+		return false
+	}
+	shape := slices.Clone(ir.ShapeOf(h.Typ))
+	for len(shape) < len(to) {
+		shape = append([]ir.Expr{ir.Int(1)}, shape...)
+	}
+	dest, ok := window(base, outer, to, shape)
+	return ok && sameArea(part, dest)
 }

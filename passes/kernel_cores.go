@@ -168,7 +168,7 @@ func (k *abiPass) split(f *ir.Function, tile int64) {
 	for i, p := range group.Params {
 		args[i] = p.Var
 	}
-	var typ ir.Type = ir.Unknown
+	var typ ir.Type = &ir.TupleType{}
 	switch len(f.Returns) {
 	case 0:
 	case 1:

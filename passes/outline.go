@@ -455,7 +455,7 @@ func (o *outliner) bind(call *ir.Call, sc *ir.Scope, types []ir.Type, results []
 			get(sc.TaskID, t, len(results))
 		}
 	case len(results) == 0:
-		call.Typ = ir.Unknown
+		call.Typ = &ir.TupleType{}
 		out = append(out, &ir.Eval{X: call, Comments: comments, Pos: sc.Pos})
 	case len(results) == 1:
 		call.Typ = types[0]

@@ -4,6 +4,8 @@
 package pack
 
 import (
+	"strconv"
+
 	"github.com/ptobuild/ptobuild/codegen/orch"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ir/plan"
@@ -15,27 +17,55 @@ type File struct {
 	Content []byte
 }
 
-// A Unit is one orchestration function taken to C++.
+// A Unit is one orchestration function taken to C++. Units of one Program belong together.
 type Unit struct {
-	Plan  *plan.File
-	Code  string
-	Lines []orch.LineSpan
+	Program *ir.Program
+	Plan    *plan.File
+	Code    string
+	Lines   []orch.LineSpan
 }
 
 // Files are the outputs of one orchestration function.
 func Files(f *plan.File, code string, lines []orch.LineSpan) []File {
-	return unit("", Unit{f, code, lines})
+	return unit("", Unit{Plan: f, Code: code, Lines: lines})
 }
 
-// Program are the outputs of all orchestration functions of a program. One stands at the top; of several, each gets a folder next_levels/<function> with
-// a configuration of its own and the kernels that it launches.
-func Program(units []Unit) []File {
+// Source are the outputs of all orchestration functions of a source file. Those of one program stand at the top; of several programs, each gets a
+// folder of its name, or <name>_2, <name>_3… when programs before it have that name, in the order of their first units.
+func Source(units []Unit) []File {
+	var programs []*ir.Program
+	of := map[*ir.Program][]Unit{}
+	for _, u := range units {
+		if of[u.Program] == nil {
+			programs = append(programs, u.Program)
+		}
+		of[u.Program] = append(of[u.Program], u)
+	}
+	if len(programs) == 1 {
+		return program("", units)
+	}
+	var files []File
+	folders := map[string]bool{}
+	for _, p := range programs {
+		folder := p.Name
+		for n := 2; folders[folder]; n++ {
+			folder = p.Name + "_" + strconv.Itoa(n)
+		}
+		folders[folder] = true
+		files = append(files, program(folder+"/", of[p])...)
+	}
+	return files
+}
+
+// program are the outputs of one program. One orchestration function stands at the top; of several, each gets a folder next_levels/<function> with a
+// configuration of its own and the kernels that it launches.
+func program(prefix string, units []Unit) []File {
 	if len(units) == 1 {
-		return unit("", units[0])
+		return unit(prefix, units[0])
 	}
 	var files []File
 	for _, u := range units {
-		files = append(files, unit("next_levels/"+u.Plan.Func+"/", u)...)
+		files = append(files, unit(prefix+"next_levels/"+u.Plan.Func+"/", u)...)
 	}
 	return files
 }

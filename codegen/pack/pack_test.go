@@ -84,15 +84,15 @@ func TestFirstLine(t *testing.T) {
 }
 
 // C-PKG-05: several functions get a folder each.
-func TestProgram(t *testing.T) {
+func TestSource(t *testing.T) {
 	var units []Unit
 	for _, fn := range []string{"second", "first"} {
 		f := sample(fn)
 		code, lines := orch.Print(f, orch.Default())
-		units = append(units, Unit{f, code, lines})
+		units = append(units, Unit{nil, f, code, lines})
 	}
 	var paths []string
-	for _, f := range Program(units) {
+	for _, f := range Source(units) {
 		paths = append(paths, f.Path)
 	}
 	want := "next_levels/second/orchestration/second.cpp next_levels/second/kernels.json next_levels/second/kernel_config.py next_levels/second/second.map.json " +
@@ -100,7 +100,7 @@ func TestProgram(t *testing.T) {
 	if got := strings.Join(paths, " "); got != want {
 		t.Error(got)
 	}
-	if one := Program(units[:1]); one[0].Path != "orchestration/second.cpp" {
+	if one := Source(units[:1]); one[0].Path != "orchestration/second.cpp" {
 		t.Errorf("one function: %s", one[0].Path)
 	}
 }
@@ -134,6 +134,30 @@ func TestEmpty(t *testing.T) {
 		t.Error(c)
 	}
 	if got := string(kernelsJSON(f)); got != "{\n  \"kernels\": []\n}\n" {
+		t.Error(got)
+	}
+}
+
+// Programs of one file keep apart, whatever their functions are called; programs of one name too.
+func TestSourceOfSeveralPrograms(t *testing.T) {
+	a, b, c := &ir.Program{Name: "A"}, &ir.Program{Name: "B"}, &ir.Program{Name: "A"}
+	var units []Unit
+	for _, x := range []struct {
+		p  *ir.Program
+		fn string
+	}{{a, "main"}, {b, "main"}, {c, "main"}, {b, "other"}} {
+		f := sample(x.fn)
+		code, lines := orch.Print(f, orch.Default())
+		units = append(units, Unit{x.p, f, code, lines})
+	}
+	var paths []string
+	for _, f := range Source(units) {
+		if strings.HasSuffix(f.Path, ".cpp") {
+			paths = append(paths, f.Path)
+		}
+	}
+	want := "A/orchestration/main.cpp B/next_levels/main/orchestration/main.cpp B/next_levels/other/orchestration/other.cpp A_2/orchestration/main.cpp"
+	if got := strings.Join(paths, " "); got != want {
 		t.Error(got)
 	}
 }

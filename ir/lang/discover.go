@@ -2,7 +2,6 @@ package lang
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -22,12 +21,12 @@ func (l *loading) discover(m *eval.Module) []*eval.DSL {
 		switch s := s.(type) {
 		case *syntax.FunctionDef:
 			if !slices.Contains(l.opt.Skip, s.Name) {
-				d.add(s, s.Name, s.Decorators)
+				d.add(s, nil, s.Decorators)
 			}
 		case *syntax.ClassDef:
 			for _, f := range s.Body {
 				if f, ok := f.(*syntax.FunctionDef); ok && !d.isDSL(s.Decorators) {
-					d.add(f, s.Name+"()."+f.Name, append(slices.Clone(s.Decorators), f.Decorators...))
+					d.add(f, s, append(slices.Clone(s.Decorators), f.Decorators...))
 				}
 			}
 		}
@@ -103,7 +102,7 @@ type discovery struct {
 // run is one function to call.
 type run struct {
 	f          *syntax.FunctionDef
-	fun        string // how it is written: "f", "Class().f"
+	class      *syntax.ClassDef // that it is a method of, or nil
 	decorators []syntax.Expr
 	holds      []syntax.Node // the definitions in its body
 }
@@ -117,7 +116,7 @@ func (r run) order() int {
 
 func isTest(f *syntax.FunctionDef) bool { return strings.HasPrefix(f.Name, "test") }
 
-func (d *discovery) add(f *syntax.FunctionDef, fun string, decorators []syntax.Expr) {
+func (d *discovery) add(f *syntax.FunctionDef, class *syntax.ClassDef, decorators []syntax.Expr) {
 	if d.isDSL(f.Decorators) {
 		return
 	}
@@ -126,35 +125,43 @@ func (d *discovery) add(f *syntax.FunctionDef, fun string, decorators []syntax.E
 		d.wanted[n] = true
 	}
 	if len(holds) > 0 || isTest(f) {
-		d.runs = append(d.runs, run{f, fun, decorators, holds})
+		d.runs = append(d.runs, run{f, class, decorators, holds})
 	}
 }
 
 // call runs one function; the report is nil when it came to its end.
 func (d *discovery) call(r run) *diag.Diagnostic {
-	env := d.m.Env()
-	values := d.parametrized(r.decorators)
-	var args []string
-	for p := range r.f.Params.All() {
-		if strings.Contains(r.fun, ".") && p.Name == "self" || p == r.f.Params.VarArg || p == r.f.Params.KwArg {
-			continue
+	static := slices.ContainsFunc(r.f.Decorators, func(x syntax.Expr) bool { n, ok := x.(*syntax.Name); return ok && n.ID == "staticmethod" })
+	args := arguments(r.f, r.class != nil && !static, d.parametrized(r.decorators))
+	if r.class == nil {
+		return d.m.Run("", nil, r.f, args)
+	}
+	var made []eval.NamedValue
+	for _, s := range r.class.Body {
+		if init, ok := s.(*syntax.FunctionDef); ok && init.Name == "__init__" {
+			made = arguments(init, true, nil)
 		}
+	}
+	return d.m.Run(r.class.Name, made, r.f, args)
+}
+
+// arguments are those that a call of f must have; first says that its first parameter is self or cls.
+func arguments(f *syntax.FunctionDef, first bool, values map[string]eval.Value) []eval.NamedValue {
+	var args []eval.NamedValue
+	for p := range f.Params.All() {
 		v := values[p.Name]
-		if v == nil {
-			if p.Default != nil {
-				continue
-			}
+		switch {
+		case first:
+			first = false
+			continue
+		case p == f.Params.VarArg || p == f.Params.KwArg || v == nil && p.Default != nil:
+			continue
+		case v == nil:
 			v = &eval.Symbol{Path: standInPath + p.Name}
 		}
-		env = env.With("_value_"+p.Name, v)
-		args = append(args, p.Name+"=_value_"+p.Name)
+		args = append(args, eval.NamedValue{Name: p.Name, Value: v})
 	}
-	x, errs := syntax.ParseExpr(d.m.Path, fmt.Appendf(nil, "%s(%s)", r.fun, strings.Join(args, ", ")))
-	if errs.HasErrors() {
-		return errs[0]
-	}
-	_, fault := env.Eval(x)
-	return fault
+	return args
 }
 
 // definitions are the DSL definitions in the body of a function, without those that must fail: the ones in `with pytest.raises(…)`.

@@ -204,7 +204,7 @@ func (l *loading) module(m *eval.Module) {
 		switch dsl.Kind {
 		case eval.Program:
 			if l.wanted(dsl.Name) {
-				l.take(lower.Class(dsl, dump, l.options()))
+				l.take(l.class(dsl, m.Path, dump, l.options()))
 			}
 		case eval.Jit, eval.JitHost:
 			if l.wanted(dsl.Name) {
@@ -230,6 +230,9 @@ func (l *loading) module(m *eval.Module) {
 		}
 	}
 	l.parsed(m)
+	if l.opt.Factory == "" && len(l.roots) == 0 && len(l.errors) == 0 {
+		l.inlines(m, defs, dump != "")
+	}
 	if l.opt.Factory == "" && len(l.params) > 0 {
 		l.checkArgs(m.Path)
 	}
@@ -242,6 +245,38 @@ func (l *loading) module(m *eval.Module) {
 		}
 		l.errors.Add(d)
 	}
+}
+
+// inlines makes a program of the inline functions of a file that has nothing else. Those that mean something only where they are called, because their
+// parameters have no types, stay out; the reports come where they are called.
+func (l *loading) inlines(m *eval.Module, defs []*eval.DSL, dump bool) {
+	var ok []*eval.DSL
+	for _, d := range defs {
+		if d.Kind == eval.Inline && !lower.Functions(d.Name, []*eval.DSL{d}, dump, l.options()).Diags.HasErrors() {
+			ok = append(ok, d)
+		}
+	}
+	if len(ok) == 0 {
+		return
+	}
+	r := lower.Functions(stem(m.Path), ok, dump, l.options())
+	if r.Program != nil {
+		for _, f := range r.Program.Funcs {
+			if f.Type == ir.Opaque {
+				f.Type = ir.Inline
+			}
+		}
+	}
+	l.take(r)
+}
+
+// class lowers a @pl.program class. dump is its name in printed IR, "" otherwise.
+func (l *loading) class(dsl *eval.DSL, file, dump string, opt lower.Options) lower.Result {
+	r := lower.Class(dsl, dump, opt)
+	if dump != "" && r.Program != nil {
+		ir.RestoreHints(r.Program, string(l.texts[file]))
+	}
+	return r
 }
 
 // checkArgs reports values for parameters that no entry of the file has.
@@ -365,7 +400,7 @@ func (l *loading) text(file string, program bool, at diag.Span) {
 	opt.OpenNames = true
 	dump := l.dumpName(file)
 	if defs[0].Kind == eval.Program {
-		l.take(lower.Class(defs[0], dump, opt))
+		l.take(l.class(defs[0], file, dump, opt))
 	} else {
 		l.take(lower.Functions(defs[0].Name, defs, dump != "", opt))
 	}

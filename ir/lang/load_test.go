@@ -287,3 +287,73 @@ func TestErrorsInImports(t *testing.T) {
 		t.Errorf("errors: %v", errs)
 	}
 }
+
+// The form of system tests: classes of a test framework that is not there, each with a method that returns its program, and functions with the framework's marks.
+func TestLoadSystemTests(t *testing.T) {
+	u, errs := loadFiles(map[string]string{"test.py": `import pypto.language as pl
+import pytest
+from harness.core.harness import DataType, PTOTestCase, TensorSpec
+
+class TestAdd(PTOTestCase):
+    __test__ = False
+    def __init__(self, *, rows=16, config=None):
+        super().__init__(config)
+        self.rows = rows
+    def get_name(self):
+        return f"add_{self.rows}"
+    def define_tensors(self):
+        return [TensorSpec("a", [16, 16], DataType.FP32)]
+    def get_program(self):
+        R = self.rows
+        @pl.program
+        class Add:
+            @pl.function(type=pl.FunctionType.InCore)
+            def k(self, x: pl.Tensor[[R, 16], pl.FP32], y: pl.Out[pl.Tensor[[R, 16], pl.FP32]]):
+                y = pl.store(pl.load(x, [0, 0], [R, 16]), [0, 0], y)
+                return y
+        return Add
+
+class TestSized(PTOTestCase):
+    def __init__(self, m, n=8):
+        super().__init__()
+        self.m = m
+    @pytest.mark.slow
+    def get_program(self):
+        @pl.program
+        class Sized:
+            @pl.function(type=pl.FunctionType.InCore)
+            def k(self, x: pl.Tensor[[8, 16], pl.FP32], y: pl.Out[pl.Tensor[[8, 16], pl.FP32]]):
+                y = pl.store(pl.load(x, [0, 0], [8, 16]), [0, 0], y)
+                return y
+        return Sized
+
+@pytest.mark.parametrize("rows", [32, 64])
+def test_marked(rows, runner):
+    @pl.program
+    class Marked:
+        @pl.function(type=pl.FunctionType.InCore)
+        def k(self, x: pl.Tensor[[rows, 16], pl.FP32], y: pl.Out[pl.Tensor[[rows, 16], pl.FP32]]):
+            y = pl.store(pl.load(x, [0, 0], [rows, 16]), [0, 0], y)
+            return y
+    runner.run(Marked)
+
+@pytest.fixture
+def fixture():
+    @pl.program
+    class Fixed:
+        @pl.function(type=pl.FunctionType.InCore)
+        def k(self, x: pl.Tensor[[4, 16], pl.FP32], y: pl.Out[pl.Tensor[[4, 16], pl.FP32]]):
+            y = pl.store(pl.load(x, [0, 0], [4, 16]), [0, 0], y)
+            return y
+    return Fixed
+`}, lang.Options{})
+	if errs.HasErrors() {
+		t.Fatal(errs)
+	}
+	if got, want := programNames(u), "Marked(k) Add(k) Sized(k) Fixed(k)"; got != want {
+		t.Errorf("programs %s, want %s; %v", got, want, u.Warnings)
+	}
+	if len(u.Warnings) > 0 {
+		t.Errorf("warnings: %v", u.Warnings)
+	}
+}

@@ -58,6 +58,13 @@ func (p *printer) put(ss ...string) *printer {
 	return p
 }
 
+// ExprText is one expression as Print renders it.
+func ExprText(e Expr) string {
+	p := &printer{}
+	p.expr(e)
+	return p.b.String()
+}
+
 func (p *printer) indent() *printer {
 	for range p.depth {
 		p.b.WriteString("  ")

@@ -281,7 +281,7 @@ func (l *Loader) isInstance(v, class Value, sub bool) bool {
 		if s, ok := v.(*Symbol); ok && !s.IsDSL() {
 			l.unknown("the type of %s", s.Path)
 		}
-		if i, ok := v.(*Instance); ok && i.Class.opaque != "" && !i.Class.is(c) {
+		if i, ok := v.(*Instance); ok && (i.Class.opaque != "" || i.Class.foreign != "") && !i.Class.is(c) {
 			l.unknown("the bases of %s", i.Class.Name)
 		}
 		if c == funcClass {

@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/ptobuild/ptobuild/ir/lang/syntax"
@@ -29,60 +31,77 @@ func (l *Loader) function(fr *frame, name string, def *syntax.FunctionDef, lambd
 
 // define runs a def statement: decorators are evaluated first, then applied from the last to the first.
 func (l *Loader) define(fr *frame, def *syntax.FunctionDef) {
-	l.assignName(fr, def.Name, l.decorate(fr, def.Decorators, func(k Kind, deco syntax.Expr) Value {
+	l.assignName(fr, def.Name, l.decorate(fr, def, def.Name, def.Decorators, func(k Kind, deco syntax.Expr) Value {
 		return l.newDSL(fr, k, def.Name, deco, def, nil)
 	}, func() Value {
 		return l.function(fr, def.Name, def, nil)
 	}))
 }
 
-// decorate applies decorators. If one is of the DSL, dsl makes the object; otherwise plain does.
-func (l *Loader) decorate(fr *frame, decos []syntax.Expr, dsl func(Kind, syntax.Expr) Value, plain func() Value) Value {
-	type applied struct {
-		x    syntax.Expr
-		v    Value // nil for a DSL decorator
-		kind Kind
-	}
-	todo := make([]applied, len(decos))
-	hasDSL := false
-	for i, x := range decos {
-		if k, ok := l.dslDecorator(fr, x); ok {
-			todo[i] = applied{x, nil, k}
-			hasDSL = true
-			continue
-		}
-		todo[i] = applied{x: x}
-	}
+// decorate applies decorators. If one is of the DSL, dsl makes the object, and the others (pytest marks and the like) do not change it;
+// otherwise plain makes a function or class, and the decorators are applied to it. One whose effect is unknown (@pytest.mark.parametrize,
+// @pytest.fixture) poisons what it decorates, and only that: the poison keeps what it would be without such decorators for Module.Run.
+func (l *Loader) decorate(fr *frame, def syntax.Node, name string, decos []syntax.Expr, dsl func(Kind, syntax.Expr) Value, plain func() Value) Value {
 	var v Value
-	if !hasDSL {
-		for i := range todo {
-			todo[i].v = l.eval(fr, todo[i].x)
+	for _, x := range slices.Backward(decos) {
+		if k, ok := l.dslDecorator(fr, x); ok {
+			l.at(fr, x)
+			v = dsl(k, x)
 		}
-		v = plain()
 	}
-	for i := len(todo) - 1; i >= 0; i-- {
-		d := todo[i]
-		l.at(fr, d.x)
-		switch {
-		case d.kind != "":
-			v = dsl(d.kind, d.x)
-		case hasDSL: // pytest marks and the like do not change the DSL definition
-		default:
-			if s, ok := d.v.(*Symbol); ok && !benign(s.Path) {
-				if strings.HasPrefix(s.Path, dslRoot+".language.") {
-					l.unknownDecorator(fr, d.x, s.Path)
-				}
-				l.unknown("call of %s", s.Path)
-			} else if a, isCall := d.v.(*Applied); isCall && a.Call {
-				if s, ok := a.Fun.(*Symbol); ok {
-					l.unknownDecorator(fr, d.x, s.Path)
-				}
-			} else if !ok {
-				v = l.call(d.v, []Value{v}, nil)
-			}
+	if v != nil || len(decos) == 0 {
+		if v == nil {
+			v = plain()
 		}
+		return v
+	}
+	var unknown *fault
+	step := func(f func()) {
+		if flt := l.attempt(f); flt != nil {
+			if flt.exc != nil || flt.limit {
+				panic(flt)
+			}
+			unknown = cmp.Or(unknown, flt)
+		}
+	}
+	fns := make([]Value, len(decos))
+	for i, x := range decos {
+		step(func() { fns[i] = l.eval(fr, x) })
+	}
+	v = plain()
+	for i, fn := range slices.Backward(fns) {
+		if fn != nil {
+			step(func() { v = l.applyDecorator(fr, decos[i], fn, v) })
+		}
+	}
+	if unknown != nil {
+		at := def.At().Span(fr.module.Path)
+		at.EndLine, at.EndCol = 0, 0
+		p := unknown.poison(name, at)
+		p.written = v
+		return p
 	}
 	return v
+}
+
+// applyDecorator is the value that the decorator fn makes of v.
+func (l *Loader) applyDecorator(fr *frame, x syntax.Expr, fn, v Value) Value {
+	l.at(fr, x)
+	switch d := fn.(type) {
+	case *Symbol:
+		if !benign(d.Path) {
+			if strings.HasPrefix(d.Path, dslRoot+".language.") {
+				l.unknownDecorator(fr, x, d.Path)
+			}
+			l.unknown("call of %s", d.Path)
+		}
+		return v
+	case *Applied:
+		if s, ok := d.Fun.(*Symbol); ok && d.Call {
+			l.unknownDecorator(fr, x, s.Path)
+		}
+	}
+	return l.call(fn, []Value{v}, nil)
 }
 
 // call calls a value.
@@ -459,14 +478,14 @@ func (l *Loader) setattr(x Value, name string, v Value) {
 		x.scope.bind(name, v)
 		return
 	case *Instance:
-		if f, _, ok := x.Class.find("__setattr__"); ok {
+		if f, _, ok := x.Class.findKnown("__setattr__"); ok {
 			l.call(&Bound{x, f}, []Value{Str(name), v}, nil)
 			return
 		}
 		if d := x.Class.dataclass; d != nil && d.frozen {
 			l.raise(excFrozen, "cannot assign to field '%s'", name)
 		}
-		if d, _, ok := x.Class.find(name); ok {
+		if d, _, ok := x.Class.findKnown(name); ok {
 			if d, ok := d.(*descriptor); ok && d.kind == "property" {
 				if d.set == nil {
 					l.raise(excAttribute, "can't set attribute '%s'", name)

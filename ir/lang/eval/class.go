@@ -8,7 +8,7 @@ import (
 
 // defineClass runs a class statement.
 func (l *Loader) defineClass(fr *frame, def *syntax.ClassDef) {
-	l.assignName(fr, def.Name, l.decorate(fr, def.Decorators, func(k Kind, deco syntax.Expr) Value {
+	l.assignName(fr, def.Name, l.decorate(fr, def, def.Name, def.Decorators, func(k Kind, deco syntax.Expr) Value {
 		return l.newDSL(fr, k, def.Name, deco, nil, def)
 	}, func() Value {
 		return l.class(fr, def)
@@ -25,6 +25,9 @@ func (l *Loader) class(fr *frame, def *syntax.ClassDef) Value {
 			if b.opaque != "" {
 				c.opaque = b.opaque
 			}
+			if c.foreign == "" {
+				c.foreign = b.foreign
+			}
 			switch {
 			case b == namedTupleBase:
 				named = true
@@ -36,7 +39,10 @@ func (l *Loader) class(fr *frame, def *syntax.ClassDef) Value {
 			c.bases = append(c.bases, b)
 		case *Symbol:
 			if !benign(b.Path) {
-				c.opaque = b.Path
+				if c.foreign == "" {
+					c.foreign = b.Path
+				}
+				c.bases = append(c.bases, l.foreignClass(b.Path))
 			}
 		default:
 			l.unknown("a class derived from %s", shortRepr(b))
@@ -70,7 +76,11 @@ func (l *Loader) class(fr *frame, def *syntax.ClassDef) Value {
 		if !ok || n == "__qualname__" {
 			continue
 		}
-		switch v := v.(type) {
+		plain := v
+		if p, ok := v.(*Poison); ok && p.written != nil {
+			plain = p.written
+		}
+		switch v := plain.(type) {
 		case *Func:
 			v.class = ownerOf(v.class, c)
 		case *descriptor:
@@ -90,13 +100,32 @@ func (l *Loader) class(fr *frame, def *syntax.ClassDef) Value {
 	}
 	for _, n := range c.attrs.names {
 		if d, ok := c.attrs.m[n].(*Instance); ok {
-			if f, _, ok := d.Class.find("__set_name__"); ok {
+			if f, _, ok := d.Class.findKnown("__set_name__"); ok {
 				l.call(&Bound{d, f}, []Value{c, Str(n)}, nil)
 			}
 		}
 	}
 	return c
 }
+
+// foreignClass stands for a class of a package that is not evaluated. A class that derives from it works as far as its own code goes: what is
+// found before the unknown base in the resolution order is taken as it is, the base's __init__ does nothing, and whatever else the base may have
+// is unknown. (A base could also hide what the class defines, by setting instance attributes of the same names; no base in use does.)
+func (l *Loader) foreignClass(path string) *Class {
+	c := l.foreign[path]
+	if c == nil {
+		c = &Class{Name: path, foreign: path, standIn: true, bases: []*Class{objectClass}}
+		c.mro = []*Class{c, objectClass}
+		if l.foreign == nil {
+			l.foreign = make(map[string]*Class)
+		}
+		l.foreign[path] = c
+	}
+	return c
+}
+
+// foreignInit is the __init__ of an unknown base.
+var foreignInit = builtinFunc("__init__", func(*Loader, []Value, []NamedValue) Value { return None })
 
 // ownerOf keeps the first class that a function was defined in.
 func ownerOf(old, c *Class) *Class {
@@ -108,7 +137,7 @@ func ownerOf(old, c *Class) *Class {
 
 // classAttr is C.name.
 func (l *Loader) classAttr(c *Class, name string) (Value, bool) {
-	if v, _, ok := c.find(name); ok {
+	if v, _, ok := c.findKnown(name); ok {
 		return l.bindClass(v, c), true
 	}
 	switch name {
@@ -122,6 +151,9 @@ func (l *Loader) classAttr(c *Class, name string) (Value, bool) {
 	case "__doc__":
 		return None, true
 	case "__mro__":
+		if c.foreign != "" {
+			break
+		}
 		t := &Tuple{}
 		for _, k := range c.mro {
 			t.Elems = append(t.Elems, k)
@@ -168,6 +200,12 @@ func (l *Loader) classAttr(c *Class, name string) (Value, bool) {
 	case "from_bytes":
 		return nil, false
 	}
+	if c.foreign != "" {
+		if name == "__init__" {
+			return foreignInit, true
+		}
+		l.unknown("attribute %s of class %s, which derives from %s", name, c.Name, c.foreign)
+	}
 	if m := objectMethod(c, name); m != nil {
 		return m, true
 	}
@@ -198,7 +236,7 @@ func (l *Loader) bindClass(v Value, c *Class) Value {
 
 // instanceAttr is x.name.
 func (l *Loader) instanceAttr(x *Instance, name string) (Value, bool) {
-	cv, _, inClass := x.Class.find(name)
+	cv, _, inClass := x.Class.findKnown(name)
 	if d, ok := cv.(*descriptor); ok && d.kind == "property" {
 		return l.call(d.fn, []Value{x}, nil), true
 	}
@@ -226,6 +264,9 @@ func (l *Loader) instanceAttr(x *Instance, name string) (Value, bool) {
 	case "__class__":
 		return x.Class, true
 	case "__dict__":
+		if x.Class.foreign != "" {
+			break
+		}
 		d := &Dict{}
 		for _, n := range x.attrs.names {
 			d.set(n, Str(n), x.attrs.m[n])
@@ -233,6 +274,9 @@ func (l *Loader) instanceAttr(x *Instance, name string) (Value, bool) {
 		return d, true
 	case "__doc__", "__traceback__", "__cause__", "__context__":
 		return None, true
+	}
+	if x.Class.foreign != "" {
+		l.unknown("attribute %s of class %s, which derives from %s", name, x.Class.Name, x.Class.foreign)
 	}
 	if f, _, ok := x.Class.find("__getattr__"); ok {
 		return l.call(&Bound{x, f}, []Value{Str(name)}, nil), true
@@ -266,6 +310,13 @@ func (l *Loader) superAttr(x *super, name string) (Value, bool) {
 	past := false
 	for _, c := range mro {
 		if past {
+			if c.standIn {
+				switch name {
+				case "__init__", "__init_subclass__", "__post_init__":
+					return foreignInit, true
+				}
+				l.unknown("super().%s of a class that derives from %s", name, c.Name)
+			}
 			if v, ok := c.attrs.get(name); ok {
 				switch d := v.(type) {
 				case *Func, *Builtin:
@@ -366,6 +417,11 @@ func (l *Loader) instantiate(c *Class, args []Value, kws []NamedValue) Value {
 	if c.enum {
 		return l.enumByValue(c, args, kws)
 	}
+	if c.foreign != "" {
+		if d, _ := c.nearestDataclass(); d != nil { // the fields of the base come first
+			l.unknown("call of dataclass %s, which derives from %s", c.Name, c.foreign)
+		}
+	}
 	if c.module == nil {
 		if c.create != nil {
 			return c.create(l, c, args, kws)
@@ -378,7 +434,7 @@ func (l *Loader) instantiate(c *Class, args []Value, kws []NamedValue) Value {
 		return l.newNamedTuple(c, args, kws)
 	}
 	i := &Instance{Class: c}
-	if f, _, ok := c.find("__new__"); ok {
+	if f, _, ok := c.findKnown("__new__"); ok {
 		if d, ok := f.(*descriptor); ok {
 			f = d.fn
 		}
@@ -392,7 +448,7 @@ func (l *Loader) instantiate(c *Class, args []Value, kws []NamedValue) Value {
 	if c.is(excBase) {
 		i.attrs.set("args", &Tuple{Elems: args})
 	}
-	init, owner, ok := c.find("__init__")
+	init, owner, ok := c.findKnown("__init__")
 	d, from := c.nearestDataclass()
 	switch {
 	case ok && (d == nil || !d.init || before(c, owner, from)):
@@ -401,6 +457,7 @@ func (l *Loader) instantiate(c *Class, args []Value, kws []NamedValue) Value {
 		}
 	case d != nil && d.init:
 		l.initDataclass(i, d, args, kws)
+	case c.foreign != "": // the unknown base's
 	case len(args)+len(kws) > 0 && !c.is(excBase):
 		l.raise(excType, "%s() takes no arguments", c.Name)
 	}

@@ -5,6 +5,9 @@
 // that is not in the search path, files, clocks — poisons the names that depend on it. A poisoned name is no error by itself: only its use
 // in DSL code is, and the report then names the chain from the name to the cause.
 //
+// Code of test frameworks that are not there goes as far as it can: a class of an unknown base works except for what the base may have, and an
+// unknown decorator (@pytest.mark.parametrize) poisons the function only for other code; Module.Run calls it without the decorator.
+//
 // DSL functions and classes are not executed. A definition decorated with pl.program, pl.function, pl.inline or pl.jit… evaluates to a
 // *DSL that holds the tree and the environment in which its names are to be looked up.
 //

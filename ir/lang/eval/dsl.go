@@ -116,6 +116,10 @@ func (l *Loader) callSymbol(fr *frame, x *syntax.Call, s *Symbol, args []Value, 
 		return args[1]
 	case benign(s.Path):
 		return &Symbol{s.Path + "()"}
+	case len(args) > 0 && strings.HasSuffix(s.Path, ".__init__"): // Base.__init__(self, …) of an unknown base
+		if i, ok := args[0].(*Instance); ok && i.Class.is(l.foreignClass(strings.TrimSuffix(s.Path, ".__init__"))) {
+			return None
+		}
 	}
 	l.unknown("call of %s", s.Path)
 	return nil

@@ -207,6 +207,18 @@ func (l *Loader) protect(fr *frame, body []syntax.Stmt, result *Value) (f flow, 
 	return l.block(fr, body, result), nil
 }
 
+// attempt runs f and catches its fault.
+func (l *Loader) attempt(f func()) (flt *fault) {
+	saved := l.mark()
+	defer func() {
+		if flt = l.caught(recover()); flt != nil {
+			l.reset(saved)
+		}
+	}()
+	f()
+	return nil
+}
+
 // mark and reset save and restore the counters that a fault leaves behind.
 type mark struct{ depth, frames, nested int }
 

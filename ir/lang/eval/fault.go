@@ -54,6 +54,9 @@ func (l *Loader) caught(r any) *fault {
 	case nil:
 		return nil
 	case *fault:
+		if !r.at.IsValid() { // thrown where no Loader is at hand
+			r.at, r.node = l.span(), l.node
+		}
 		return r
 	case error:
 		return &fault{reason: "internal error of the evaluator: " + r.Error(), at: l.span(), node: l.node}

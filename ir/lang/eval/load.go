@@ -34,9 +34,10 @@ type Loader struct {
 	modules map[string]*Module // by path; packages without a file by path as well
 	libs    map[string]*Module // of the standard library
 	infos   map[any]*scopeInfo
-	clock   int    // counts DSL definitions, to tell bindings before them from those after
-	entry   string // the first file loaded, sys.argv[0]
-	sysPath *List  // sys.path, which programs extend
+	foreign map[string]*Class // stand-ins for classes of packages that are not evaluated
+	clock   int               // counts DSL definitions, to tell bindings before them from those after
+	entry   string            // the first file loaded, sys.argv[0]
+	sysPath *List             // sys.path, which programs extend
 
 	files, missing      []string
 	fileSet, missingSet map[string]bool
@@ -350,6 +351,51 @@ func (l *Loader) Call(m *Module, function string, args map[string]string) (Value
 		}
 	}
 	return l.protected(m, at, func() Value { return l.call(fn, nil, kws) })
+}
+
+// Run calls a function that the module defines, or, when class is not empty, a method of an object that one of its classes makes of the arguments
+// made. They are called as they stand in the file: decorators whose effect is unknown are left out. It is how functions get called that only a test framework calls. The report is nil when
+// the call came to its end.
+func (m *Module) Run(class string, made []NamedValue, def *syntax.FunctionDef, args []NamedValue) *diag.Diagnostic {
+	l := m.loader
+	_, d := l.protected(m, def, func() Value {
+		if class == "" {
+			fn, ok := m.Get(def.Name)
+			if !ok {
+				l.unknown("no function %s", def.Name)
+			}
+			return l.call(l.asWritten(fn), nil, args)
+		}
+		c, ok := m.Get(class)
+		if !ok {
+			l.unknown("no class %s", class)
+		}
+		x := l.call(l.asWritten(c), nil, made)
+		if i, ok := x.(*Instance); ok {
+			if p, _, _ := i.Class.findKnown(def.Name); p != nil {
+				if p, ok := p.(*Poison); ok {
+					var fn Value = &Bound{i, l.asWritten(p)}
+					if d, ok := p.written.(*descriptor); ok {
+						fn = l.bindClass(d, i.Class)
+					}
+					return l.call(fn, nil, args)
+				}
+			}
+		}
+		return l.call(l.getattr(x, def.Name), nil, args)
+	})
+	return d
+}
+
+// asWritten is the function or class that unknown decorators were applied to.
+func (l *Loader) asWritten(v Value) Value {
+	if p, ok := v.(*Poison); ok {
+		if p.written == nil {
+			l.readPoison(p)
+		}
+		return p.written
+	}
+	return v
 }
 
 func paramNames(ps *syntax.Params) string {

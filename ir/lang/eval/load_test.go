@@ -120,7 +120,7 @@ touch(KEEP)
 		"ALSO":  "poisoned: call of torch.linspace",
 		"TABLE": "poisoned: call of torch.rand", "LIST": "poisoned: call of torch.pi",
 		"LAST": "poisoned: call of torch.cuda.is_available", "MORE": "poisoned: call of torch.cuda.is_available",
-		"net":  "poisoned: call of class Net, which derives from torch.nn.Module",
+		"net":  "<Net object>",
 		"V":    "poisoned: call of torch.version",
 		"KEEP": "poisoned: call of torch.rand",
 	})

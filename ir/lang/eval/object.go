@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/ptobuild/ptobuild/ir/lang/syntax"
@@ -20,7 +21,9 @@ type (
 		fields    []string // of a named tuple; the members of an enum
 		defaults  attrs    // of a named tuple
 		enum      bool
-		opaque    string // the unknown base class, if any: such a class cannot be used
+		opaque    string // the builtin base class whose objects have no model, if any: such a class cannot be used
+		foreign   string // the nearest base class of a package that is not evaluated, if any
+		standIn   bool   // the class stands for such a base, in the resolution order of others
 	}
 	annotation struct {
 		name string
@@ -68,9 +71,21 @@ func (*super) value()      {}
 // Attr is a field of an instance.
 func (i *Instance) Attr(name string) (Value, bool) { return i.attrs.get(name) }
 
-// find looks a name up in a class and its bases, in resolution order.
+// find looks a name up in a class and its bases, in resolution order. It throws where an unknown base may have the name.
 func (c *Class) find(name string) (Value, *Class, bool) {
+	v, k, ok := c.findKnown(name)
+	if !ok && c.foreign != "" {
+		panic(&fault{reason: fmt.Sprintf("attribute %s of class %s, which derives from %s", name, c.Name, c.foreign)})
+	}
+	return v, k, ok
+}
+
+// findKnown is find for names that an unknown base is taken not to have: it looks no further than to the first such base.
+func (c *Class) findKnown(name string) (Value, *Class, bool) {
 	for _, k := range c.mro {
+		if k.standIn {
+			break
+		}
 		if v, ok := k.attrs.get(name); ok {
 			return v, k, true
 		}

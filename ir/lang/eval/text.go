@@ -193,7 +193,7 @@ func (l *Loader) writeApplied(b *strings.Builder, v *Applied) {
 }
 
 func (l *Loader) writeInstance(b *strings.Builder, v *Instance) {
-	if f, _, ok := v.Class.find("__repr__"); ok {
+	if f, _, ok := v.Class.findKnown("__repr__"); ok {
 		b.WriteString(l.textOf(l.call(&Bound{v, f}, nil, nil), "__repr__"))
 		return
 	}

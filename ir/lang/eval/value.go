@@ -104,6 +104,8 @@ type (
 		Reason string    // why, in words that follow "cannot be evaluated statically: "
 		At     diag.Span // of the cause
 		From   *Poison   // the poisoned name that this one depends on, if any
+		// written is the function or class without the decorators whose effect is unknown, when nothing else is.
+		written Value
 	}
 )
 

@@ -83,7 +83,7 @@ func (b *body) block(kind regionKind, at syntax.Node, read func()) ir.Block {
 // variable makes a Var and binds its name in the innermost frame.
 func (b *body) variable(name string, t ir.Type, at diag.Span) *ir.Var {
 	v := &ir.Var{Hint: name, Typ: t, Pos: at}
-	if name != "_" {
+	if name != "_" || b.mode == Dump {
 		b.names.set(name, &binding{expr: v, region: b.region, at: at})
 	}
 	return v
@@ -102,7 +102,7 @@ func (b *body) alias(name string, e ir.Expr, at diag.Span) {
 // assign gives the Var that an assignment of a value of type t to name defines: the one it already names when the types agree, else
 // a new one. A changed type is an error, unless the name was used in another region that is over.
 func (b *body) assign(name string, t ir.Type, at diag.Span) (*ir.Var, bool) {
-	if name == "_" {
+	if name == "_" && b.mode != Dump {
 		return b.temp("_", t, at), true
 	}
 	old := b.names.lookup(name)

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"go/token"
+	"slices"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
@@ -14,7 +15,6 @@ type with struct {
 	kind   ir.ScopeKind
 	manual bool
 	split  bool         // it carries pl.split
-	aiv    bool         // inside a pl.split_aiv
 	lanes  ir.SplitMode // of a pl.split_aiv: how it splits
 }
 
@@ -459,6 +459,10 @@ func (b *body) runtimeScope(s *syntax.With, call *syntax.Call, path string, last
 			m, good := b.enum(k.Value, "ScopeMode", []string{"AUTO", "MANUAL"})
 			sc.Manual, ok = m == "MANUAL", ok && good
 		}
+	}
+	if v, is := sc.Attrs.Get("compiler_owned"); is && v == true {
+		sc.Owner = ir.CompilerScope
+		sc.Attrs = slices.DeleteFunc(sc.Attrs, func(a ir.Attr) bool { return a.Key == "compiler_owned" })
 	}
 	ok = l.finish() && ok
 	sc.Launch = l.out
