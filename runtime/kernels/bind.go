@@ -135,25 +135,30 @@ func computable(d ir.DType) bool {
 	return true
 }
 
-// bindScalar decodes a scalar argument: its pattern is that of its C type.
+// bindScalar converts a scalar argument to the type of its parameter. The argument's bits are of its C type, under its short name ("f32", "i64"), as
+// recorded traces and both ways to run an orchestration give it; an integer where a kernel expects a float is the float's bit pattern.
 func (m *machine) bindScalar(p *param, a *sim.Scalar) {
-	if p.slot.kind == floatSlot {
-		switch {
-		case a.Type == "double":
-			m.floats[p.slot.i] = float64(nearest(math.Float64frombits(a.Bits), p.dtype))
-		case a.Type == "float":
-			m.floats[p.slot.i] = float64(roundTo(math.Float32frombits(uint32(a.Bits)), p.dtype))
-		default:
+	var f float64
+	switch a.Type {
+	case "f64":
+		f = math.Float64frombits(a.Bits)
+	case "f32":
+		f = float64(math.Float32frombits(uint32(a.Bits)))
+	case "f16":
+		f = float64(fromHalf(uint16(a.Bits)))
+	case "bf16":
+		f = float64(fromBF16(uint16(a.Bits)))
+	default:
+		if p.slot.kind == floatSlot {
 			m.floats[p.slot.i] = float64(decode(uint32(a.Bits), p.dtype))
+		} else {
+			m.ints[p.slot.i] = wrap(int64(a.Bits), p.dtype)
 		}
 		return
 	}
-	switch a.Type {
-	case "float":
-		m.ints[p.slot.i] = saturate(math.Trunc(float64(math.Float32frombits(uint32(a.Bits)))), p.dtype)
-	case "double":
-		m.ints[p.slot.i] = saturate(math.Trunc(math.Float64frombits(a.Bits)), p.dtype)
-	default:
-		m.ints[p.slot.i] = wrap(int64(a.Bits), p.dtype)
+	if p.slot.kind == floatSlot {
+		m.floats[p.slot.i] = float64(nearest(f, p.dtype))
+	} else {
+		m.ints[p.slot.i] = saturate(math.Trunc(f), p.dtype)
 	}
 }

@@ -15,6 +15,7 @@ const (
 	CodeDType      diag.Code = "PTO-K009" // an element type that the simulator cannot compute with
 	CodeLoop       diag.Code = "PTO-K010" // a loop with step 0
 	CodePipe       diag.Code = "PTO-K011" // lanes that wait for each other
+	CodeUnwritten  diag.Code = "PTO-K014" // a kernel reads elements of a tensor that nothing has written
 	CodeInternal   diag.Code = "PTO-K013" // the evaluator broke
 	CodeMemory     diag.Code = "PTO-K012" // a handle whose memory is not mapped
 )

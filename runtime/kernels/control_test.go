@@ -42,7 +42,7 @@ func TestLoopCarries(t *testing.T) {
 		s.tensor(fromValues(ir.FP32, []int{2, 2}, 1, 1, 1, 1))
 		s.tensor(fromValues(ir.FP32, []int{2, 2}, 10, 10, 10, 10))
 		s.tensor(zeros(ir.FP32, 2, 2))
-		s.scalar(trips, "int64_t")
+		s.scalar(trips, "i64")
 		for range 2 { // a machine that is used again starts afresh
 			if err := s.run(); err != nil {
 				t.Fatal(err)
@@ -92,7 +92,7 @@ func TestControlFlow(t *testing.T) {
 	put(5, bin(ir.FloorDiv, &ir.Cast{X: n, DType: ir.INDEX}, num(-2)))
 	s := newBench(t, b.f)
 	s.tensor(zeros(ir.INT32, 6))
-	s.scalar(7, "int32_t")
+	s.scalar(7, "i32")
 	if err := s.run(); err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestCall(t *testing.T) {
 	call(got, bin(ir.Add, f, flt(1)))
 	st := newBench(t, h.f, b.f)
 	st.tensor(seq(ir.FP32, []int{4, 4}, func(i int) float64 { return float64(i) }))
-	st.scalar(uint64(math.Float32bits(2)), "float")
+	st.scalar(uint64(math.Float32bits(2)), "f32")
 	if err := st.run(); err != nil {
 		t.Fatal(err)
 	}
@@ -142,9 +142,12 @@ func TestScalarArguments(t *testing.T) {
 		typ  string
 		want float64
 	}{
-		{ir.INT32, 0xffffffff, "int32_t", -1}, {ir.INT32, math.MaxUint64, "int64_t", -1}, {ir.INDEX, 1 << 40, "int64_t", 1 << 40}, {ir.UINT8, 300, "uint64_t", 44},
-		{ir.FP32, uint64(math.Float32bits(1.5)), "float", 1.5}, {ir.FP32, math.Float64bits(-2.25), "double", -2.25}, {ir.FP16, uint64(toHalf(0.5)), "half", 0.5},
-		{ir.BF16, uint64(toBF16(3)), "bfloat16_t", 3}, {ir.BOOL, 1, "bool", 1},
+		{ir.INT32, 0xffffffff, "i32", -1}, {ir.INT32, math.MaxUint64, "i64", -1}, {ir.INDEX, 1 << 40, "i64", 1 << 40}, {ir.UINT8, 300, "u64", 44},
+		{ir.FP32, uint64(math.Float32bits(1.5)), "f32", 1.5}, {ir.FP32, math.Float64bits(-2.25), "f64", -2.25}, {ir.FP16, uint64(toHalf(0.5)), "f16", 0.5},
+		{ir.BF16, uint64(toBF16(3)), "bf16", 3}, {ir.BOOL, 1, "b8", 1},
+		{ir.FP16, uint64(math.Float32bits(1.5)), "f32", 1.5}, {ir.BF16, math.Float64bits(2.5), "f64", 2.5}, {ir.BF16, uint64(toHalf(0.5)), "f16", 0.5},
+		{ir.FP32, uint64(toBF16(3)), "bf16", 3}, {ir.INT32, uint64(math.Float32bits(-7.75)), "f32", -7}, {ir.INT8, math.Float64bits(1e9), "f64", 127},
+		{ir.FP16, uint64(toHalf(0.5)), "u16", 0.5}, {ir.FP32, uint64(math.Float32bits(1.5)), "u64", 1.5},
 	} {
 		b := kernelOf(t, "k")
 		o, s := b.out("o", ir.FP32, 1), b.scalar("s", c.d)

@@ -146,7 +146,7 @@ func (r *Runner) exec(k *kernel, mem *sim.Memory, c *sim.KernelCall, p *pipes) (
 	}()
 	m := &r.lanes[min(max(c.Lane, 0), 2)]
 	m.pool, m.k, m.call, m.sub, m.err, m.stop, m.pipes = &r.pool, k, c, c.SubBlock, nil, goOn, p
-	m.touch = nil
+	m.at, m.warned, m.touch = nil, nil, nil
 	if r.Touch != nil {
 		m.touch = func(arg, off, n, stride int, write bool) { r.Touch(c, arg, off, n, stride, write) }
 	}

@@ -78,6 +78,7 @@ func (c *compiler) opCall(e *ir.OpCall, to slot) {
 	}
 	if to.kind != regionSlot {
 		c.emit(func(m *machine) {
+			m.at = o.site
 			f(m, &m.out)
 			if m.err == nil {
 				m.discard(&m.out)
@@ -88,6 +89,7 @@ func (c *compiler) opCall(e *ir.OpCall, to slot) {
 	}
 	i := to.i
 	c.emit(func(m *machine) {
+		m.at = o.site
 		f(m, &m.out)
 		if m.err == nil {
 			m.set(i, &m.out)
@@ -273,7 +275,11 @@ func (c *compiler) intOp(e *ir.OpCall) intExpr {
 			if m.err != nil {
 				return 0
 			}
-			return m.elemI(r, off)
+			outer := m.at // the read may stand in an operand of another op
+			m.at = o.site
+			v := m.elemI(r, off)
+			m.at = outer
+			return v
 		}}
 	case "get_element":
 		s, index := c.lookup(e.Args[0]), o.intArg(1)
@@ -308,7 +314,11 @@ func (c *compiler) floatOp(e *ir.OpCall) floatExpr {
 		if m.err != nil {
 			return 0
 		}
-		return float64(m.elemF(r, off))
+		outer := m.at
+		m.at = o.site
+		v := m.elemF(r, off)
+		m.at = outer
+		return float64(v)
 	}}
 }
 

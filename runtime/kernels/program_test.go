@@ -80,8 +80,8 @@ func TestTiledMatmul(t *testing.T) {
 	for i := 0; i < M; i += T {
 		for j := 0; j < N; j += T {
 			s.c.Scalars = nil
-			s.scalar(uint64(i), "int64_t")
-			s.scalar(uint64(j), "int64_t")
+			s.scalar(uint64(i), "i64")
+			s.scalar(uint64(j), "i64")
 			if err := s.run(); err != nil {
 				t.Fatal(err)
 			}
@@ -148,8 +148,8 @@ func TestNoAllocation(t *testing.T) {
 	for _, x := range []*data{seq(ir.FP16, []int{32, 64}, value), seq(ir.FP16, []int{64, 32}, value), zeros(ir.FP32, 32, 32)} {
 		s.tensor(x)
 	}
-	s.scalar(0, "int64_t")
-	s.scalar(16, "int64_t")
+	s.scalar(0, "i64")
+	s.scalar(16, "i64")
 	if err := s.run(); err != nil {
 		t.Fatal(err)
 	}
@@ -177,8 +177,8 @@ func BenchmarkMatmulTile(b *testing.B) {
 	for _, x := range []*data{seq(ir.FP16, []int{T, K}, value), seq(ir.FP16, []int{K, T}, value), zeros(ir.FP32, T, T)} {
 		s.tensor(x)
 	}
-	s.scalar(0, "int64_t")
-	s.scalar(0, "int64_t")
+	s.scalar(0, "i64")
+	s.scalar(0, "i64")
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := s.run(); err != nil {

@@ -163,7 +163,7 @@ func (m *machine) fetchF(r *region, off, n, stride int, buf *[]float32) []float3
 			off += stride
 		}
 	default:
-		m.touched(r, off, n, stride, false)
+		m.reads(r, off, n, stride)
 		switch r.dt {
 		case ir.FP32:
 			src := typed[float32](r.mem, off, span(n, stride))
@@ -223,7 +223,7 @@ func (m *machine) fetchI(r *region, off, n, stride int, buf *[]int64) []int64 {
 			d[j] = saturate(math.Trunc(float64(f[j])), ir.INT64)
 		}
 	default:
-		m.touched(r, off, n, stride, false)
+		m.reads(r, off, n, stride)
 		switch r.dt {
 		case ir.INT32:
 			src := typed[int32](r.mem, off, span(n, stride))

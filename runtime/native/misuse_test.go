@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -213,31 +215,30 @@ func TestHang(t *testing.T) {
 			e := engineFor(t, "hang.cpp", head+c.body+"\n")
 			job := &exec.Job{Plan: &plan.File{Kernels: kernelTable("kernel_add", "endless")}, Program: program(t, "kernels.py"), Tensors: tiles(1),
 				Schedules: []exec.Schedule{{Policy: sim.FIFO}, {Policy: sim.LIFO}}, Timeout: 300 * time.Millisecond}
-			start := time.Now()
 			results, err := e.Run(context.Background(), job)
 			d := soleReport(t, results, err)
 			if d == nil || d.Code != c.code || !strings.Contains(d.Message, c.message) || d.Span.Line != c.line || d.Hint == "" {
 				t.Errorf("reported %v", d)
 			}
-			if took := time.Since(start); took > 30*time.Second {
-				t.Errorf("took %s", took)
-			}
 		})
 	}
 }
 
-// A process that user code leaves behind does not hold up the run.
+// A process that user code leaves behind does not hold up the run: this one lives until the test ends (15 minutes, should the test be killed).
 func TestProcessLeftBehind(t *testing.T) {
-	e := engineFor(t, "o.cpp", `#include "pto_orchestration_api.h"
+	alive := filepath.Join(t.TempDir(), "alive")
+	if err := os.WriteFile(alive, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	e := engineFor(t, "o.cpp", fmt.Sprintf(`#include "pto_orchestration_api.h"
 #include <unistd.h>
 #include <stdlib.h>
 PTO2OrchestrationConfig aicpu_orchestration_config(const ChipStorageTaskArgs&) { return {0}; }
-void aicpu_orchestration_entry(const ChipStorageTaskArgs&) { if (fork() == 0) { sleep(20); _exit(0); } }
-`)
-	job := callsOnly(nil, nil)
-	start := time.Now()
-	runOK(t, e, job)
-	if took := time.Since(start); took > 15*time.Second {
-		t.Errorf("took %s", took)
-	}
+void aicpu_orchestration_entry(const ChipStorageTaskArgs&) {
+	if (fork() != 0) return;
+	for (int i = 0; i < 90000 && access(%q, F_OK) == 0; i++) usleep(10000);
+	_exit(0);
+}
+`, alive))
+	runOK(t, e, callsOnly(nil, nil))
 }

@@ -126,6 +126,25 @@ type KernelCall struct {
 	Site       Site
 
 	watch *accessWatch // nil without Config.Check
+	rt    *Runtime
+}
+
+// Warn adds a warning to the reports of the run, once per code and place. A call outside of a run drops it.
+func (c *KernelCall) Warn(d *diag.Diagnostic) {
+	if c.rt != nil {
+		c.rt.warn(d)
+	}
+}
+
+// MadeAt is where the buffer of tensor argument arg was made; no span when it is an entry tensor or its maker is gone.
+func (c *KernelCall) MadeAt(arg int) Site {
+	if c.rt == nil || arg < 0 || arg >= len(c.Args) || c.Args[arg].Tensor.Owner == InvalidTask {
+		return Site{}
+	}
+	if t, _ := c.rt.lookup(c.Args[arg].Tensor.Owner); t != nil {
+		return t.site
+	}
+	return Site{}
 }
 
 // KernelRunner runs kernels on the memory of a Runtime.

@@ -35,5 +35,6 @@ const (
 	CodeOutputIndex   diag.Code = "PTO-R029" // an index past the outputs of a task
 	CodeNoWrite       diag.Code = "PTO-R030" // a kernel that wrote none of its outputs
 	CodeVersion       diag.Code = "PTO-R031" // a handle of an older version than its last writer's
+	CodeUnwritten     diag.Code = "PTO-R033" // the orchestration or a kernel reads memory that nothing has written
 	CodeMemory        diag.Code = "PTO-R032" // the host has no memory for the simulated one
 )

@@ -76,7 +76,8 @@ func (r *Runtime) findProducers(a *TaskArgs, t *task, site Site) bool {
 func (r *Runtime) useOwned(t *task, h *Tensor, arg int, manual bool, site Site) bool {
 	p, issued := r.lookup(h.Owner)
 	if !issued || p == t {
-		r.Fail(InvalidArgs, "tensor-never-initialised", diag.Errorf(CodeTensor, site, "argument %d belongs to task %s, which is no task of this run", arg, h.Owner))
+		r.Fail(InvalidArgs, "tensor-never-initialised", diag.Errorf(CodeTensor, site, "argument %d belongs to task %s, which is no task of this run", arg, h.Owner).
+			WithHint("use tensors that this run made, or its entry tensors; this handle was kept from another run or never assigned"))
 		return false
 	}
 	if p == nil || !p.inScope {
@@ -114,7 +115,8 @@ func (r *Runtime) followWriters(t *task, h *Tensor, arg int, rewrites bool, site
 		}
 		if h.Version != e.version {
 			if h.Version < e.version {
-				r.Fail(InvalidArgs, "tensor-version", diag.Errorf(CodeVersion, site, "argument %d is version %d of a tensor that was written as version %d", arg, h.Version, e.version))
+				r.Fail(InvalidArgs, "tensor-version", diag.Errorf(CodeVersion, site, "argument %d is version %d of a tensor that was written as version %d", arg, h.Version, e.version).
+					WithHint("pass the handle that the last task which wrote the tensor gave back"))
 				return false
 			}
 			rel = overlaps

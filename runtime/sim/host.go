@@ -24,6 +24,10 @@ func (r *Runtime) ReadAs(t Tensor, idx []uint32, typ string, size int, site Site
 		return 0
 	}
 	v := load(b)
+	if count, _ := Unwritten(t.DType, b, 0, len(b)/max(t.DType.Bytes(), 1), 1); count > 0 {
+		r.warn(diag.Warningf(CodeUnwritten, site, "this reads an element that nothing has written").
+			WithHint("write it before: by a task whose result the read sees, or with an initial value"))
+	}
 	if r.rec != nil {
 		e := &trace.Read{Type: typ, Value: v, Site: site}
 		e.T = r.rec.tensor(r, &t)
@@ -75,7 +79,8 @@ func (r *Runtime) element(t *Tensor, idx []uint32, size int, site Site) (b []byt
 		if at, err = t.Flat(idx); err != nil {
 			d = err.(*diag.Diagnostic)
 		} else if b = r.mem.Bytes(t.Addr+at*uint64(t.DType.Bytes()), uint64(size)); b == nil || size > 8 {
-			d = diag.Errorf(CodeElement, site, "an access of %d bytes to an element of %s", size, t.DType)
+			d = diag.Errorf(CodeElement, site, "an access of %d bytes to an element of %s", size, t.DType).
+				WithHint("read and write elements with the C++ type of the tensor's dtype")
 		}
 	}
 	if d != nil {
@@ -94,7 +99,8 @@ func (r *Runtime) waitForWriters(t *Tensor, idx []uint32, write bool, site Site)
 	if t.Owner != InvalidTask {
 		p, issued := r.lookup(t.Owner)
 		if !issued {
-			r.Fail(InvalidArgs, "tensor-never-initialised", diag.Errorf(CodeTensor, site, "the tensor belongs to task %s, which is no task of this run", t.Owner))
+			r.Fail(InvalidArgs, "tensor-never-initialised", diag.Errorf(CodeTensor, site, "the tensor belongs to task %s, which is no task of this run", t.Owner).
+				WithHint("use tensors that this run made, or its entry tensors; this handle was kept from another run or never assigned"))
 			return
 		}
 		if p == nil || !p.inScope {

@@ -3,6 +3,7 @@ package sim
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ptobuild/ptobuild/ir"
@@ -150,9 +151,45 @@ func TestGarbageNeverPanics(t *testing.T) {
 		if err != nil && len(p.Diagnostics()) == 0 {
 			t.Errorf("seed %d: %v is not among the reports", seed, err)
 		}
+		for _, d := range p.Diagnostics() {
+			if d.Hint == "" {
+				t.Errorf("seed %d: no hint: %v", seed, d)
+			}
+		}
 		p.Close()
 	}
 	if outcomes[true] < 300 {
 		t.Errorf("only %d programs of 3000 end well: the generator is too wild", outcomes[true])
+	}
+}
+
+// Every report says what to do.
+func TestReportsHaveHints(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		run  func(p *prog)
+	}{
+		{"PTO-R014: a scope end without a scope begin (help: remove this end", func(p *prog) { p.ScopeEnd(p.site()) }},
+		{"PTO-R018: an allocation of 33 buffers: give 1 to 32 (help: split", func(p *prog) { p.Alloc(make([]CreateInfo, 33), p.site()) }},
+		{"PTO-R002: a tensor after a scalar (help: add all tensors before", func(p *prog) {
+			p.Submit(&TaskArgs{Kernels: [3]int32{0, -1, -1}, TimingSlot: -1, Blocks: 1, BuilderError: "a tensor after a scalar"}, p.site())
+		}},
+		{"PTO-R020: timing slot 16: the slots are 0 to 15 (help: use a slot", func(p *prog) {
+			p.Submit(&TaskArgs{Kernels: [3]int32{0, -1, -1}, TimingSlot: 16, Blocks: 1}, p.site())
+		}},
+		{"PTO-R019: 40000 blocks: a task runs 1 to 32767 (help: launch no task", func(p *prog) {
+			p.Submit(&TaskArgs{Kernels: [3]int32{0, -1, -1}, TimingSlot: -1, Blocks: 40000}, p.site())
+		}},
+	} {
+		p := newProg(t, Config{Names: []string{"k"}})
+		c.run(p)
+		p.Finish()
+		got := ""
+		if l := p.Diagnostics(); len(l) > 0 {
+			got = string(l[0].Code) + ": " + l[0].Message + " (help: " + l[0].Hint
+		}
+		if !strings.HasPrefix(got, c.want) {
+			t.Errorf("got %s\nwant %s…", got, c.want)
+		}
 	}
 }

@@ -30,7 +30,8 @@ func (r *Runtime) waitForHeap(g *ring, need uint64, site Site) (start uint64, ok
 	if g.base == 0 {
 		addr, err := r.mem.Map(g.size)
 		if err != nil {
-			r.Fail(HeapRingDeadlock, "heap-ring-deadlock", diag.Errorf(CodeMemory, site, "the heap of ring %d: %s", r.number(g), err))
+			r.Fail(HeapRingDeadlock, "heap-ring-deadlock", diag.Errorf(CodeMemory, site, "the heap of ring %d: %s", r.number(g), err).
+				WithHint("lower PTO2_RING_HEAP, or give the simulation more memory"))
 			return 0, false
 		}
 		g.base = addr
@@ -102,7 +103,7 @@ func (r *Runtime) reclaim(g *ring) bool {
 		}
 		r.retireEntries(t)
 		if t.heapEnd != t.heapStart && !r.finished {
-			poison(r.mem.Bytes(g.base+t.heapStart%g.size, t.heapEnd-t.heapStart))
+			Unwrite(r.mem.Bytes(g.base+t.heapStart%g.size, t.heapEnd-t.heapStart))
 		}
 		g.heapTail = t.heapEnd
 		g.deps -= len(t.producers)

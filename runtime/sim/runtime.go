@@ -67,17 +67,21 @@ func New(cfg Config) (*Runtime, error) {
 	cfg.Clusters = cmp.Or(cfg.Clusters, 8)
 	switch {
 	case l.TaskWindow < 4 || bits.OnesCount(uint(l.TaskWindow)) != 1 || l.TaskWindow > 1<<30:
-		return nil, diag.Errorf(CodeConfig, Site{}, "a task window of %d: it must be a power of two and at least 4", l.TaskWindow)
+		return nil, diag.Errorf(CodeConfig, Site{}, "a task window of %d: it must be a power of two and at least 4", l.TaskWindow).
+			WithHint("set PTO2_RING_TASK_WINDOW to 4, 8, 16, … or leave it out")
 	case l.Heap < outputAlign || l.Heap%outputAlign != 0:
-		return nil, diag.Errorf(CodeConfig, Site{}, "a heap of %d bytes: it must be a positive multiple of %d", l.Heap, outputAlign)
+		return nil, diag.Errorf(CodeConfig, Site{}, "a heap of %d bytes: it must be a positive multiple of %d", l.Heap, outputAlign).
+			WithHint("round PTO2_RING_HEAP up, or leave it out")
 	case l.DepPool < 1 || l.MapEntries < 1 || l.ScopeDepth < 1:
-		return nil, diag.Errorf(CodeConfig, Site{}, "limits must be positive")
+		return nil, diag.Errorf(CodeConfig, Site{}, "limits must be positive").
+			WithHint("set PTO2_RING_DEP_POOL and the other limits to at least 1, or leave them out")
 	case cfg.Platform != "a2a3" && cfg.Platform != "a5":
 		return nil, diag.Errorf(CodeConfig, Site{}, "unknown platform %q", cfg.Platform).WithHint("the platforms are a2a3 and a5")
 	case cfg.Clusters < 1 || cfg.Clusters > 1024:
 		return nil, diag.Errorf(CodeConfig, Site{}, "%d clusters", cfg.Clusters).WithHint("give 1 to 1024, or 0 for the platform's number")
 	case cfg.Policy > Newest:
-		return nil, diag.Errorf(CodeConfig, Site{}, "unknown scheduling policy %d", cfg.Policy)
+		return nil, diag.Errorf(CodeConfig, Site{}, "unknown scheduling policy %d", cfg.Policy).
+			WithHint("take one of the policies of this package")
 	}
 	r := &Runtime{
 		cfg:         cfg,
@@ -119,7 +123,8 @@ func (r *Runtime) NewTensor(d ir.DType, shape ...uint32) (Tensor, error) {
 	}
 	t.Addr, err = r.mem.Map(t.Size)
 	if err != nil {
-		return Tensor{}, diag.Errorf(CodeMemory, Site{}, "%s", err)
+		return Tensor{}, diag.Errorf(CodeMemory, Site{}, "%s", err).
+			WithHint("make the entry tensors smaller, or give the simulation more memory")
 	}
 	return t, nil
 }
@@ -129,7 +134,7 @@ func (r *Runtime) Entry(tensors []Tensor) error {
 	for i := range tensors {
 		t := &tensors[i]
 		if err := r.checkHandle(t); err != nil {
-			return diag.Errorf(CodeTensor, Site{}, "entry tensor %d: %s", i, err.Message)
+			return diag.Errorf(CodeTensor, Site{}, "entry tensor %d: %s", i, err.Message).WithHint("%s", err.Hint)
 		}
 	}
 	r.entries = slices.Clone(tensors)
@@ -153,7 +158,8 @@ func (r *Runtime) ExpectArgs(expected, got int, site Site) error {
 		return r.fatal
 	}
 	if expected != 0 && expected < got {
-		r.warn(diag.Warningf(CodeArity, site, "the program expects %d arguments and got %d; the last ones are not used", expected, got))
+		r.warn(diag.Warningf(CodeArity, site, "the program expects %d arguments and got %d; the last ones are not used", expected, got).
+			WithHint("pass as many as expected_arg_count says"))
 	}
 	return nil
 }

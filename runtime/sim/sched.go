@@ -148,7 +148,7 @@ func (r *Runtime) runKernels(t *task) bool {
 			n++
 			*c = KernelCall{
 				Task: t.id, Ordinal: int(t.ordinal), Kernel: id, Lane: lane, Mixed: mixed, Args: t.args, Scalars: t.scalars,
-				Block: b, BlockCount: int(t.blocks), SubBlock: max(lane-1, 0), Site: t.site, watch: watch,
+				Block: b, BlockCount: int(t.blocks), SubBlock: max(lane-1, 0), Site: t.site, watch: watch, rt: r,
 			}
 			if watch != nil {
 				watch.calls++
@@ -179,6 +179,9 @@ func (r *Runtime) backwards() bool {
 func (r *Runtime) kernelFailed(t *task, id int32, block int, err error) {
 	l := diag.AsList(err, CodeKernelFailed)
 	d := diag.Errorf(l[0].Code, t.site, "kernel %s failed in task %d, block %d of %d: %s", r.kernelName(id), t.ordinal, block, t.blocks, l[0].Message).WithHint("%s", l[0].Hint)
+	if d.Hint == "" {
+		d.WithHint("check the arguments that the task gives to the kernel")
+	}
 	if l[0].Span.IsValid() {
 		d.WithRelated(l[0].Span, "in the kernel")
 	}

@@ -51,7 +51,8 @@ func (r *Runtime) ScopeEnd(site Site) {
 		return
 	}
 	if r.depth() == 0 {
-		r.Fail(InvalidArgs, "scope-end-unbalanced", diag.Errorf(CodeScopeBalance, site, "a scope end without a scope begin"))
+		r.Fail(InvalidArgs, "scope-end-unbalanced", diag.Errorf(CodeScopeBalance, site, "a scope end without a scope begin").
+			WithHint("remove this end, or begin a scope before it on every path that leads here"))
 		return
 	}
 	if r.manualDepth == r.depth() {

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"math"
-	"slices"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 )
@@ -18,9 +17,6 @@ const (
 	maxBlocks      = math.MaxInt16
 	noOutputsIndex = "output-index-out-of-range"
 )
-
-// Poison fills every buffer byte that nothing has written yet: large negative floats, odd integers, so that a wrong order shows in the results.
-const Poison = 0xFD
 
 // stopped reports that calls have no effect any more.
 func (r *Runtime) stopped() bool { return r.fatal != nil || r.finished }
@@ -66,7 +62,8 @@ func (r *Runtime) Alloc(infos []CreateInfo, site Site) Outputs {
 		return none
 	}
 	if len(infos) == 0 || len(infos) > MaxAllocInfos {
-		r.Fail(InvalidArgs, "alloc-count", diag.Errorf(CodeAlloc, site, "an allocation of %d buffers: give 1 to %d", len(infos), MaxAllocInfos))
+		r.Fail(InvalidArgs, "alloc-count", diag.Errorf(CodeAlloc, site, "an allocation of %d buffers: give 1 to %d", len(infos), MaxAllocInfos).
+			WithHint("split the allocation into several"))
 		return none
 	}
 	a := TaskArgs{Kind: KindAlloc, Kernels: [3]int32{-1, -1, -1}, Args: r.allocArgs[:0], TimingSlot: -1}
@@ -130,12 +127,14 @@ func (r *Runtime) Output(o Outputs, i int, site Site) Tensor {
 // checkArgs does all checks that need no slot.
 func (r *Runtime) checkArgs(a *TaskArgs, site Site) bool {
 	if a.BuilderError != "" {
-		r.Fail(InvalidArgs, "builder-error", diag.Errorf(CodeBuilder, site, "%s", a.BuilderError))
+		r.Fail(InvalidArgs, "builder-error", diag.Errorf(CodeBuilder, site, "%s", a.BuilderError).
+			WithHint("add all tensors before the first scalar, and set dependencies once"))
 		return false
 	}
 	switch {
 	case a.Kind > KindAlloc:
-		r.Fail(InvalidArgs, "task-kind", diag.Errorf(CodeKernel, site, "unknown kind of task %d", a.Kind))
+		r.Fail(InvalidArgs, "task-kind", diag.Errorf(CodeKernel, site, "unknown kind of task %d", a.Kind).
+			WithHint("submit with one of the rt_submit_… functions"))
 		return false
 	case len(a.Args) > MaxTensors:
 		r.Fail(InvalidArgs, "too-many-tensors", diag.Errorf(CodeBuilder, site, "%d tensor arguments: a task takes at most %d", len(a.Args), MaxTensors).
@@ -146,7 +145,8 @@ func (r *Runtime) checkArgs(a *TaskArgs, site Site) bool {
 			WithHint("put the values into a tensor"))
 		return false
 	case a.TimingSlot < -1 || a.TimingSlot > MaxTimingSlot:
-		r.Fail(InvalidArgs, "timing-slot-range", diag.Errorf(CodeTimingSlot, site, "timing slot %d: the slots are 0 to %d", a.TimingSlot, MaxTimingSlot))
+		r.Fail(InvalidArgs, "timing-slot-range", diag.Errorf(CodeTimingSlot, site, "timing slot %d: the slots are 0 to %d", a.TimingSlot, MaxTimingSlot).
+			WithHint("use a slot in that range for the tasks that are measured together"))
 		return false
 	}
 	if a.Kind <= KindMixed && !r.checkKernels(a, site) {
@@ -156,7 +156,8 @@ func (r *Runtime) checkArgs(a *TaskArgs, site Site) bool {
 		x := &a.Args[i]
 		if x.Tag == Output {
 			if x.Create == nil {
-				r.Fail(InvalidArgs, "tensor-never-initialised", diag.Errorf(CodeTensor, site, "argument %d is an output to create, without a create-info", i))
+				r.Fail(InvalidArgs, "tensor-never-initialised", diag.Errorf(CodeTensor, site, "argument %d is an output to create, without a create-info", i).
+					WithHint("add outputs that the runtime makes with a TensorCreateInfo"))
 				return false
 			}
 			if err := checkCreate(x.Create); err != nil {
@@ -166,7 +167,8 @@ func (r *Runtime) checkArgs(a *TaskArgs, site Site) bool {
 			continue
 		}
 		if x.Tag > NoDep {
-			r.Fail(InvalidArgs, "argument-tag", diag.Errorf(CodeBuilder, site, "argument %d has the unknown tag %d", i, x.Tag))
+			r.Fail(InvalidArgs, "argument-tag", diag.Errorf(CodeBuilder, site, "argument %d has the unknown tag %d", i, x.Tag).
+				WithHint("add arguments with the add_… functions"))
 			return false
 		}
 		if err := r.checkHandle(&x.Tensor); err != nil {
@@ -188,11 +190,14 @@ func checkCreate(c *CreateInfo) *diag.Diagnostic {
 	}
 	switch {
 	case len(c.Shape) > MaxDims:
-		return diag.Errorf(CodeTensor, Site{}, "a buffer of %d dimensions: at most %d", len(c.Shape), MaxDims)
+		return diag.Errorf(CodeTensor, Site{}, "a buffer of %d dimensions: at most %d", len(c.Shape), MaxDims).
+			WithHint("merge dimensions")
 	case rtName(c.DType) == "":
-		return diag.Errorf(CodeTensor, Site{}, "the runtime has no element type for %s", c.DType)
+		return diag.Errorf(CodeTensor, Site{}, "the runtime has no element type for %s", c.DType).
+			WithHint("store the elements in a dtype that the runtime knows, such as INT8 for packed 4-bit values")
 	case n > math.MaxUint32:
-		return diag.Errorf(CodeTensor, Site{}, "a buffer of shape %v has 2^32 or more elements: the runtime counts elements in 32 bits", c.Shape)
+		return diag.Errorf(CodeTensor, Site{}, "a buffer of shape %v has 2^32 or more elements: the runtime counts elements in 32 bits", c.Shape).
+			WithHint("split the buffer")
 	}
 	return nil
 }
@@ -226,7 +231,8 @@ func (r *Runtime) checkKernels(a *TaskArgs, site Site) bool {
 		}
 	}
 	if a.Blocks < 0 || a.Blocks > maxBlocks {
-		r.Fail(InvalidArgs, "launch-block-num", diag.Errorf(CodeBlocks, site, "%d blocks: a task runs 1 to %d", a.Blocks, maxBlocks))
+		r.Fail(InvalidArgs, "launch-block-num", diag.Errorf(CodeBlocks, site, "%d blocks: a task runs 1 to %d", a.Blocks, maxBlocks).
+			WithHint("launch no task when there is nothing to do; for more blocks, let each do several parts"))
 		return false
 	}
 	if a.SyncStart && a.Blocks > 1 {
@@ -249,16 +255,19 @@ func (r *Runtime) checkHandle(t *Tensor) *diag.Diagnostic {
 	case t.Addr == 0:
 		return diag.Errorf(CodeTensor, Site{}, "the tensor was never initialised").WithHint("a tensor variable must be assigned on every path before it is used")
 	case len(t.Shape) > MaxDims || len(t.Strides) != len(t.Shape):
-		return diag.Errorf(CodeTensor, Site{}, "a tensor of %d dimensions with %d strides: at most %d of both", len(t.Shape), len(t.Strides), MaxDims)
+		return diag.Errorf(CodeTensor, Site{}, "a tensor of %d dimensions with %d strides: at most %d of both", len(t.Shape), len(t.Strides), MaxDims).
+			WithHint("give one stride for each dimension, and merge dimensions with a reshape when there are more")
 	case rtName(t.DType) == "":
-		return diag.Errorf(CodeTensor, Site{}, "the runtime has no element type for %s", t.DType)
+		return diag.Errorf(CodeTensor, Site{}, "the runtime has no element type for %s", t.DType).
+			WithHint("store the elements in a dtype that the runtime knows, such as INT8 for packed 4-bit values")
 	}
 	lo, hi := t.Bytes()
 	if lo == hi {
 		return nil
 	}
 	if hi < lo || lo < t.Addr || hi-t.Addr > t.Size {
-		return diag.Errorf(CodeTensor, Site{}, "the tensor of shape %v ends %d bytes past its buffer of %d bytes", t.Shape, hi-t.Addr-t.Size, t.Size)
+		return diag.Errorf(CodeTensor, Site{}, "the tensor of shape %v ends %d bytes past its buffer of %d bytes", t.Shape, hi-t.Addr-t.Size, t.Size).
+			WithHint("make the buffer bigger or the window smaller")
 	}
 	if !r.mem.has(lo, hi-lo) {
 		return diag.Errorf(CodeTensor, Site{}, "the tensor does not lie in device memory").WithHint("wrap only memory that came from an entry tensor or the runtime")
@@ -274,13 +283,15 @@ func (r *Runtime) checkPredicate(p *Predicate, site Site) bool {
 		return false
 	}
 	if !p.Op.IsCompare() {
-		return fail(diag.Errorf(CodePredicate, site, "%s is not a comparison", p.Op))
+		return fail(diag.Errorf(CodePredicate, site, "%s is not a comparison", p.Op).
+			WithHint("compare with ==, !=, <, <=, > or >="))
 	}
 	if d := r.checkHandle(&p.Tensor); d != nil {
 		return fail(d)
 	}
 	if len(p.Index) != len(p.Tensor.Shape) {
-		return fail(diag.Errorf(CodePredicate, site, "%d indices for a tensor of %d dimensions", len(p.Index), len(p.Tensor.Shape)))
+		return fail(diag.Errorf(CodePredicate, site, "%d indices for a tensor of %d dimensions", len(p.Index), len(p.Tensor.Shape)).
+			WithHint("give one index per dimension; the shape is %v", p.Tensor.Shape))
 	}
 	if _, err := p.Tensor.Flat(p.Index); err != nil {
 		return fail(err.(*diag.Diagnostic))
@@ -370,7 +381,7 @@ func (r *Runtime) makeOutputs(g *ring, t *task) {
 	at := g.base + t.heapStart%g.size
 	b := r.mem.Bytes(at, t.heapEnd-t.heapStart)
 	if off := t.heapStart % g.size; off+uint64(len(b)) > g.virgin {
-		poison(b[max(g.virgin, off)-off:])
+		Unwrite(b[max(g.virgin, off)-off:])
 		g.virgin = off + uint64(len(b))
 	}
 	if r.graph != nil {
@@ -392,14 +403,6 @@ func (r *Runtime) makeOutputs(g *ring, t *task) {
 			fillElements(r.mem.Bytes(at, n*uint64(c.DType.Bytes())), c.Init, c.DType.Bytes())
 		}
 		at += size
-	}
-}
-
-var poisoned = slices.Repeat([]byte{Poison}, 4096)
-
-func poison(b []byte) {
-	for len(b) > 0 {
-		b = b[copy(b, poisoned):]
 	}
 }
 

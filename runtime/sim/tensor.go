@@ -20,7 +20,8 @@ func Contiguous(addr uint64, d ir.DType, shape []uint32) (Tensor, error) {
 		return Tensor{}, err
 	}
 	if rtName(d) == "" {
-		return Tensor{}, diag.Errorf(CodeTensor, Site{}, "the runtime has no element type for %s", d)
+		return Tensor{}, diag.Errorf(CodeTensor, Site{}, "the runtime has no element type for %s", d).
+			WithHint("store the elements in a dtype that the runtime knows, such as INT8 for packed 4-bit values")
 	}
 	return Tensor{Addr: addr, Size: n * uint64(d.Bytes()), Owner: InvalidTask, DType: d, Shape: shape, Strides: strides}, nil
 }
@@ -36,7 +37,8 @@ func packedStrides(shape, strides []uint32) (uint64, error) {
 		strides[i] = uint32(n)
 		n *= uint64(s)
 		if n > math.MaxUint32 {
-			return 0, diag.Errorf(CodeTensor, Site{}, "a tensor of shape %v has 2^32 or more elements: the runtime counts elements in 32 bits", shape)
+			return 0, diag.Errorf(CodeTensor, Site{}, "a tensor of shape %v has 2^32 or more elements: the runtime counts elements in 32 bits", shape).
+				WithHint("split the tensor")
 		}
 	}
 	return n, nil
@@ -97,7 +99,8 @@ func (t *Tensor) Flat(idx []uint32) (uint64, error) {
 		at += uint64(x) * uint64(t.Strides[i])
 	}
 	if len(idx) == 0 && t.Extent() == 0 {
-		return 0, diag.Errorf(CodeElement, Site{}, "a read of an empty tensor of shape %v", t.Shape)
+		return 0, diag.Errorf(CodeElement, Site{}, "a read of an empty tensor of shape %v", t.Shape).
+			WithHint("read only when the tensor has elements")
 	}
 	return at, nil
 }
@@ -106,7 +109,8 @@ func (t *Tensor) Flat(idx []uint32) (uint64, error) {
 // count (generated code clamps windows at borders, so these are normal). manualDep of the result is the argument, whatever t has.
 func (t *Tensor) View(shape, offsets []uint32, manualDep bool) (Tensor, error) {
 	if len(shape) != len(t.Shape) || len(offsets) != len(t.Shape) {
-		return Tensor{}, diag.Errorf(CodeView, Site{}, "a view with %d extents and %d offsets of a tensor of %d dimensions", len(shape), len(offsets), len(t.Shape))
+		return Tensor{}, diag.Errorf(CodeView, Site{}, "a view with %d extents and %d offsets of a tensor of %d dimensions", len(shape), len(offsets), len(t.Shape)).
+			WithHint("give one extent and one offset per dimension; the shape is %v", t.Shape)
 	}
 	v := *t
 	v.Shape = shape
@@ -139,7 +143,8 @@ func (t *Tensor) Reshape(shape []uint32, manualDep bool) (Tensor, error) {
 		return Tensor{}, err
 	}
 	if n != t.NumElems() {
-		return Tensor{}, diag.Errorf(CodeView, Site{}, "reshape from %v (%d elements) to %v (%d elements)", t.Shape, t.NumElems(), shape, n)
+		return Tensor{}, diag.Errorf(CodeView, Site{}, "reshape from %v (%d elements) to %v (%d elements)", t.Shape, t.NumElems(), shape, n).
+			WithHint("both shapes must have as many elements")
 	}
 	return v, nil
 }
@@ -147,7 +152,8 @@ func (t *Tensor) Reshape(shape []uint32, manualDep bool) (Tensor, error) {
 // Transpose swaps two dimensions.
 func (t *Tensor) Transpose(a, b int, manualDep bool) (Tensor, error) {
 	if a < 0 || b < 0 || a >= len(t.Shape) || b >= len(t.Shape) {
-		return Tensor{}, diag.Errorf(CodeView, Site{}, "transpose of axes %d and %d of a tensor of %d dimensions", a, b, len(t.Shape))
+		return Tensor{}, diag.Errorf(CodeView, Site{}, "transpose of axes %d and %d of a tensor of %d dimensions", a, b, len(t.Shape)).
+			WithHint("axes count from 0; the shape is %v", t.Shape)
 	}
 	v := *t
 	v.Shape, v.Strides = slices.Clone(t.Shape), slices.Clone(t.Strides)
@@ -164,11 +170,13 @@ func (t *Tensor) Permute(order []uint32, manualDep bool) (Tensor, error) {
 	v.ManualDep = manualDep
 	var seen [MaxDims]bool
 	if len(order) != len(t.Shape) {
-		return Tensor{}, diag.Errorf(CodeView, Site{}, "permute %v of a tensor of %d dimensions", order, len(t.Shape))
+		return Tensor{}, diag.Errorf(CodeView, Site{}, "permute %v of a tensor of %d dimensions", order, len(t.Shape)).
+			WithHint("name every dimension once; the shape is %v", t.Shape)
 	}
 	for i, o := range order {
 		if int(o) >= len(t.Shape) || seen[o] {
-			return Tensor{}, diag.Errorf(CodeView, Site{}, "permute %v is not a permutation of %d dimensions", order, len(t.Shape))
+			return Tensor{}, diag.Errorf(CodeView, Site{}, "permute %v is not a permutation of %d dimensions", order, len(t.Shape)).
+				WithHint("name every dimension once, counted from 0")
 		}
 		seen[o] = true
 		v.Shape[i], v.Strides[i] = t.Shape[o], t.Strides[o]
@@ -179,7 +187,8 @@ func (t *Tensor) Permute(order []uint32, manualDep bool) (Tensor, error) {
 // Slice takes the elements start, start+step, … below end of one dimension.
 func (t *Tensor) Slice(dim int, start, end, step uint32, manualDep bool) (Tensor, error) {
 	if dim < 0 || dim >= len(t.Shape) || end <= start || end > t.Shape[dim] || step < 1 {
-		return Tensor{}, diag.Errorf(CodeView, Site{}, "slice [%d:%d:%d] of dimension %d does not fit shape %v", start, end, step, dim, t.Shape)
+		return Tensor{}, diag.Errorf(CodeView, Site{}, "slice [%d:%d:%d] of dimension %d does not fit shape %v", start, end, step, dim, t.Shape).
+			WithHint("start <= end <= extent, and the step is at least 1")
 	}
 	v := *t
 	v.Shape, v.Strides = slices.Clone(t.Shape), slices.Clone(t.Strides)
@@ -187,7 +196,8 @@ func (t *Tensor) Slice(dim int, start, end, step uint32, manualDep bool) (Tensor
 	v.Start += uint64(start) * uint64(t.Strides[dim])
 	v.Shape[dim] = (end - start + step - 1) / step
 	if uint64(t.Strides[dim])*uint64(step) > math.MaxUint32 {
-		return Tensor{}, diag.Errorf(CodeView, Site{}, "slice [%d:%d:%d]: the stride does not fit into 32 bits", start, end, step)
+		return Tensor{}, diag.Errorf(CodeView, Site{}, "slice [%d:%d:%d]: the stride does not fit into 32 bits", start, end, step).
+			WithHint("take a smaller step")
 	}
 	v.Strides[dim] *= step
 	return v, nil
