@@ -19,7 +19,7 @@ check: tools
 	$(GO) tool staticcheck ./...
 
 build: tools
-	$(GO) build -o $(BIN) ./cmd/ptobuild
+	$(GO) build -o $(dir $(BIN)) ./cmd/...
 
 bench: build ## measure against peers (see bench/README.md)
 	$(GO) test -run '^$$' -bench . ./bench/

@@ -130,6 +130,18 @@ func long(n int) []byte {
 	return []byte(s.String())
 }
 
+// BenchmarkFrontEnd is source text to front-end IR in this process, on one core.
+func BenchmarkFrontEnd(b *testing.B) {
+	src := long(10000)
+	b.SetBytes(int64(len(src)))
+	for b.Loop() {
+		_, ds := lang.Load("a.py", lang.Options{Ops: ops.Builtin(), ReadFile: func(string) ([]byte, error) { return src, nil }})
+		if ds.HasErrors() {
+			b.Fatal(ds)
+		}
+	}
+}
+
 // BenchmarkToCPP is source text to C++ text in this process. ns/statement stays level when the stages are linear.
 func BenchmarkToCPP(b *testing.B) {
 	b.Run("18 lines", func(b *testing.B) {

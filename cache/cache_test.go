@@ -22,7 +22,9 @@ func open(t *testing.T) (Store, string) {
 	return s, dir
 }
 
-func blobPath(dir, kind string, d Digest) string { return filepath.Join(dir, kind, d.Hex()[:2], d.Hex()) }
+func blobPath(dir, kind string, d Digest) string {
+	return filepath.Join(dir, kind, d.Hex()[:2], d.Hex())
+}
 
 func TestBlobRoundTrip(t *testing.T) {
 	s, dir := open(t)

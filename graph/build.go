@@ -20,6 +20,8 @@ import (
 	"github.com/ptobuild/ptobuild/ops"
 	"github.com/ptobuild/ptobuild/passes"
 	"github.com/ptobuild/ptobuild/passes/lower"
+	"github.com/ptobuild/ptobuild/plugins"
+	"github.com/ptobuild/ptobuild/plugins/client"
 )
 
 // Target is one orchestration function.
@@ -55,6 +57,10 @@ type Builder struct {
 	Args           map[string]string
 	Entry, Factory string
 
+	pipeline []*passes.Pass
+	plugins  []plugins.Config
+	client   *client.Client // nil: no plugins
+
 	mu      sync.Mutex
 	units   map[string]func() (*lang.Unit, diag.List) // by variant
 	lowered map[loweredKey]func() (*ir.Program, diag.List)
@@ -65,8 +71,9 @@ type loweredKey struct {
 	options passes.Options
 }
 
-// NewBuilder makes a builder for an API profile ("" for the workspace's).
-func NewBuilder(ws *Workspace, profile string) (*Builder, error) {
+// NewBuilder makes a builder for an API profile ("" for the workspace's), with the plugins that the workspace names; when ctx ends, calls of them end.
+// Close it when done.
+func NewBuilder(ctx context.Context, ws *Workspace, profile string) (*Builder, error) {
 	if profile == "" {
 		profile = ws.Config.Build.Profile
 	}
@@ -77,8 +84,13 @@ func NewBuilder(ws *Workspace, profile string) (*Builder, error) {
 		}
 	}
 	prof = prof.ForTarget(ws.Config.Build.Platform)
-	return &Builder{WS: ws, Ops: ops.Builtin(), Profile: prof, units: map[string]func() (*lang.Unit, diag.List){},
-		lowered: map[loweredKey]func() (*ir.Program, diag.List){}}, nil
+	b := &Builder{WS: ws, Ops: ops.Builtin(), Profile: prof, pipeline: passes.Default(), units: map[string]func() (*lang.Unit, diag.List){},
+		lowered: map[loweredKey]func() (*ir.Program, diag.List){}}
+	if err := b.loadPlugins(ctx).Err(); err != nil {
+		b.Close()
+		return nil, err
+	}
+	return b, nil
 }
 
 // Targets lists the targets that any of the patterns selects (all without patterns), by label, together with the front end's reports about the
@@ -204,7 +216,7 @@ func (b *Builder) Passes(t *Target) (*ir.Program, diag.List) {
 	if !ok {
 		f = sync.OnceValues(func() (*ir.Program, diag.List) {
 			ctx := &passes.Context{Ops: b.Ops, Options: key.options}
-			return passes.Run(ctx, key.program, passes.Default(), passes.Hooks{})
+			return passes.Run(ctx, key.program, b.pipeline, passes.Hooks{})
 		})
 		b.lowered[key] = f
 	}

@@ -16,4 +16,6 @@ const (
 	CodeOutput      diag.Code = "PTO-W010" // an output could not be written
 	CodeRead        diag.Code = "PTO-W011" // a file could not be read
 	CodeTrace       diag.Code = "PTO-W012" // the compiled C++ did something else than its plan
+	CodeUnwritten   diag.Code = "PTO-W014" // a run left elements of a pl.Out tensor unwritten
+	CodeStage       diag.Code = "PTO-W015" // no stage of that name
 )

@@ -121,7 +121,7 @@ func (t *Tester) explain(ctx context.Context, test *TestConfig, built *Built, jo
 		d.WithRelated(built.Target.Pos, "no task changed %s%s", p.Param, position(shape, at))
 	default:
 		d.Span = writer.Site
-		d.WithRelated(built.Target.Pos, "%s%s was last changed by task %d (%s)", p.Param, position(shape, at), writer.Task, writer.Kernel)
+		d.WithRelated(kernelPos(built, writer.Kernel), "%s%s was last changed by task %d (%s)", p.Param, position(shape, at), writer.Task, writer.Kernel)
 	}
 	switch {
 	case s.Policy == sim.Random:
@@ -130,6 +130,19 @@ func (t *Tester) explain(ctx context.Context, test *TestConfig, built *Built, jo
 		d.WithHint("the result depends on the order of the tasks, so a dependency is missing: another task may have used or overwritten this buffer too early")
 	}
 	return d
+}
+
+// kernelPos is where a kernel is defined, the target's place when that is not known.
+func kernelPos(built *Built, kernel string) diag.Span {
+	for _, k := range built.Plan.Kernels {
+		if k.Name != kernel {
+			continue
+		}
+		if f := built.Program.Lookup(k.Func); f != nil && f.Pos.IsValid() {
+			return f.Pos
+		}
+	}
+	return built.Target.Pos
 }
 
 // position renders a flat index as [i, j].

@@ -55,8 +55,9 @@ type TargetConfig struct {
 
 // PluginConfig names one plugin.
 type PluginConfig struct {
-	Path    string         `toml:"path"`
-	Version string         `toml:"version"`
+	Path    string         `toml:"path"`    // of the executable, from the workspace root
+	Version string         `toml:"version"` // that it must have; default any
+	SHA256  string         `toml:"sha256"`  // that the file must have, in hex; default any
 	Options map[string]any `toml:"options"`
 }
 
@@ -93,6 +94,11 @@ type ExpectConfig struct {
 
 var decodeError = regexp.MustCompile(`^line (\d+) \(last key "([^"]*)"\): (.*)$`)
 
+// plainType turns the TOML library's words for Go types into those of a Pto.toml.
+var plainType = strings.NewReplacer("incompatible types: TOML value has type ", "is a ", "; destination has type ", ", it must be a ", "type mismatch for ", "", "map[string]any", "table",
+	"slice", "list", "int64", "number", "float64", "number", "graph.InputConfig", "an input", "graph.ExpectConfig", "expect", "graph.TestConfig", "a test", "graph.TargetConfig", "a target",
+	"expected table but found", "is a table, not a")
+
 // parseConfig reads Pto.toml strictly: an unknown key is an error with a suggestion.
 func parseConfig(path string, src []byte) (*Config, diag.List) {
 	var c Config
@@ -113,7 +119,10 @@ func parseConfig(path string, src []byte) (*Config, diag.List) {
 		if m := decodeError.FindStringSubmatch(d.Message); m != nil { // a value of the wrong type is no ParseError
 			line, _ := strconv.Atoi(m[1]) // digits, by the pattern
 			d.Span.Line, d.Span.Col = int32(line), 1
-			d.Message = m[2] + ": " + m[3]
+			d.Message = m[2] + ": " + plainType.Replace(m[3])
+			if m[2] == "test" {
+				d.WithHint("each test starts with [[test]] in double brackets")
+			}
 		}
 		return nil, diag.List{d}
 	}
@@ -163,6 +172,7 @@ func parseConfig(path string, src []byte) (*Config, diag.List) {
 			}
 		}
 	}
+	ds.Add(c.checkPlugins(path, lines)...)
 	return &c, ds.Sort()
 }
 
@@ -174,11 +184,25 @@ func (t *TestConfig) check(at diag.Span) diag.List {
 			kinds++
 		}
 	}
+	if t.Schedules < 0 {
+		ds.Add(diag.Errorf(CodeConfig, at, "test %q: schedules = %d", t.Name, t.Schedules).WithHint("give the number of seeded task orders, or leave it out for %d", DefaultSchedules))
+	}
+	for _, x := range []struct {
+		name string
+		v    *float64
+	}{{"rtol", t.RTol}, {"atol", t.ATol}} {
+		if x.v != nil && !(*x.v >= 0) {
+			ds.Add(diag.Errorf(CodeConfig, at, "test %q: %s = %v is no tolerance", t.Name, x.name, *x.v).WithHint("give a number that is not negative"))
+		}
+	}
 	if kinds > 1 {
 		ds.Add(diag.Errorf(CodeConfig, at, "test %q expects more than one thing", t.Name).WithHint("keep one of expect.npy, expect.reference and expect.sequential"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Inputs)) {
 		in := t.Inputs[name]
+		if in.Low != nil && in.High != nil && !(*in.Low < *in.High) {
+			ds.Add(diag.Errorf(CodeConfig, at, "test %q: input %q is random between low = %v and high = %v", t.Name, name, *in.Low, *in.High).WithHint("low must be below high"))
+		}
 		kinds := 0
 		for _, given := range []bool{in.Random != nil, in.Constant != nil, in.Npy != ""} {
 			if given {
@@ -196,7 +220,7 @@ func (t *TestConfig) check(at diag.Span) diag.List {
 var knownKeys = []string{
 	"workspace", "name", "sources", "roots", "build", "profile", "platform", "analyze_auto_scopes_for_deps", "manual_alloc_deps", "precise_block_outputs", "cxx", "env", "argv",
 	"target", "args", "factory", "test", "inputs", "scalars", "dims", "expect", "rtol", "atol", "schedules", "random", "low", "high", "constant", "npy", "reference",
-	"files", "sequential", "plugins", "path", "version", "options",
+	"files", "sequential", "plugins", "path", "version", "sha256", "options",
 }
 
 // lineOf finds the line of a key for reports; the TOML library does not keep positions of keys.

@@ -13,12 +13,16 @@ func TestConfigErrors(t *testing.T) {
 	}{
 		"syntax":        {"[workspace]\nname = \n", "expected value", 2},
 		"unknown key":   {"[workspace]\nsuorces = [\"*.py\"]\n", `did you mean "sources"?`, 2},
-		"wrong type":    {"[build]\nprofile = 3\n", "incompatible types", 2},
+		"wrong type":    {"[build]\nprofile = 3\n", "build.profile: is a number, it must be a string", 2},
 		"no target":     {"[[test]]\nname = \"x\"\n", "without a target", 1},
 		"two names":     {"[[test]]\ntarget = \"//a:f\"\n[[test]]\ntarget = \"//b:f\"\n", `two tests are named "f"`, 3},
 		"two inputs":    {"[[test]]\ntarget = \"//a:f\"\ninputs.x = { random = 1, constant = 2.0 }\n", "exactly one of random, constant and npy", 1},
 		"empty input":   {"[[test]]\ntarget = \"//a:f\"\ninputs.x = { low = 1.0 }\n", "exactly one of random, constant and npy", 1},
 		"two expects":   {"[[test]]\ntarget = \"//a:f\"\nexpect.sequential = true\nexpect.npy = { x = \"x.npy\" }\n", "expects more than one thing", 1},
+		"one bracket":   {"[test]\ntarget = \"//a:f\"\n", "[[test]] in double brackets", 1},
+		"tolerance":     {"[[test]]\ntarget = \"//a:f\"\nrtol = -1.0\n", "no tolerance", 1},
+		"schedules":     {"[[test]]\ntarget = \"//a:f\"\nschedules = -1\n", "schedules = -1", 1},
+		"range":         {"[[test]]\ntarget = \"//a:f\"\ninputs.x = { random = 1, low = 3.0, high = 1.0 }\n", "low must be below high", 1},
 		"duplicate key": {"[workspace]\nname = \"a\"\nname = \"b\"\n", "already been defined", 3},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/ptobuild/ptobuild/ir/plan"
 	"github.com/ptobuild/ptobuild/runtime/exec"
 	"github.com/ptobuild/ptobuild/runtime/kernels"
+	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
 // entryData makes the entry tensors and scalars of a test from its description in Pto.toml.
@@ -60,7 +61,7 @@ func (b *Builder) entryData(t *TestConfig, f *plan.File) ([]exec.Tensor, []uint6
 		v, ok := t.Scalars[s.Param]
 		if !ok {
 			ds.Add(diag.Errorf(CodeTestSetup, at, "test %q gives no value for scalar %q", t.Name, s.Param).
-				WithHint("add scalars.%s = … to the test", s.Param))
+				WithHint("add scalars.%s = … to the test, or give --scalar %s=… to `ptobuild run`", s.Param, s.Param))
 			continue
 		}
 		bits, err := scalarBits(s.DType, v)
@@ -108,7 +109,7 @@ func entryShape(p *plan.Tensor, dims map[string]int64) ([]uint32, *diag.Diagnost
 		switch {
 		case missing != "":
 			return nil, diag.Errorf(CodeTestSetup, diag.Span{}, "the extent %s of parameter %q is not given", missing, p.Param).
-				WithHint("add dims.%s = … to the test", missing)
+				WithHint("add dims.%s = … to the test, or give --dim %s=… to `ptobuild run`", missing, missing)
 		case !ok || n < 0 || n > math.MaxUint32:
 			return nil, diag.Errorf(CodeTestSetup, diag.Span{}, "extent %s of parameter %q is no size", ir.PrintExpr(e), p.Param)
 		}
@@ -117,8 +118,8 @@ func entryShape(p *plan.Tensor, dims map[string]int64) ([]uint32, *diag.Diagnost
 	return shape, nil
 }
 
-// fill makes the content of one entry tensor. Without a description an In or InOut tensor is random, seeded by its name; an Out tensor holds a
-// pattern that no program means (NaN, or 0xA5 bytes), so that elements which nothing writes show.
+// fill makes the content of one entry tensor. Without a description an In or InOut tensor is random, seeded by its name; an Out tensor holds the
+// runtime's pattern for memory that nothing has written, so that elements which stay so show.
 func (b *Builder) fill(dt ir.DType, shape []uint32, in InputConfig, given bool, name string, dir ir.ParamDir) ([]byte, *diag.Diagnostic) {
 	n := 1
 	for _, d := range shape {
@@ -142,15 +143,7 @@ func (b *Builder) fill(dt ir.DType, shape []uint32, in InputConfig, given bool, 
 		}
 		return data, nil
 	case !given && dir == ir.Out:
-		for i := range n {
-			if dt.IsFloat() {
-				kernels.Store(dt, data[i*size:], math.NaN())
-			} else {
-				for j := range size {
-					data[i*size+j] = 0xA5
-				}
-			}
-		}
+		sim.Unwrite(data)
 		return data, nil
 	}
 	h := fnv.New64a()
@@ -240,7 +233,7 @@ func scalarBits(dt ir.DType, v any) (uint64, error) {
 		}
 		return 0, nil
 	default:
-		return 0, fmt.Errorf("%v is no number", v)
+		return 0, fmt.Errorf("%q is text, not a number", fmt.Sprint(v))
 	}
 	if !dt.IsFloat() {
 		return 0, fmt.Errorf("%v is no %s", v, dt)

@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ptobuild/ptobuild/codegen/pack"
@@ -46,30 +47,38 @@ func (b *Builder) File(source string) ([]*Built, diag.List) {
 func Packages(built []*Built) []pack.Unit {
 	units := make([]pack.Unit, len(built))
 	for i, x := range built {
-		units[i] = pack.Unit{Plan: x.Plan, Code: x.Code, Lines: x.Lines}
+		units[i] = pack.Unit{Program: x.Target.Program, Plan: x.Plan, Code: x.Code, Lines: x.Lines}
 	}
 	return units
 }
 
 // After runs the pipeline on the program of a target up to and including the pass of a name ("canonical": all of it).
 func (b *Builder) After(t *Target, stage string) (*ir.Program, diag.List, error) {
-	all := passes.Default()
-	last := len(all)
+	run := b.pipeline
 	if stage != "canonical" {
-		names := []string{"frontend"}
-		last = 0
-		for i, p := range all {
-			names = append(names, p.Name)
-			if p.Name == stage {
-				last = i + 1
-				break
-			}
-		}
-		if last == 0 {
-			d := diag.Errorf(CodeNoMatch, diag.Span{}, "no stage %q", stage).WithHint("the stages are %s, canonical, plan", strings.Join(names, ", "))
-			return nil, nil, d
+		var err error
+		if run, err = passes.Until(run, stage); err != nil {
+			return nil, nil, noStage(stage, b.pipeline)
 		}
 	}
-	p, ds := passes.Run(&passes.Context{Ops: b.Ops, Options: b.options(t.Label)}, t.Program, all[:last], passes.Hooks{})
+	p, ds := passes.Run(&passes.Context{Ops: b.Ops, Options: b.options(t.Label)}, t.Program, run, passes.Hooks{})
 	return p, ds, nil
+}
+
+// noStage says which stages there are.
+func noStage(stage string, pipeline []*passes.Pass) *diag.Diagnostic {
+	names := []string{"frontend"}
+	for i, p := range pipeline {
+		name := p.Name
+		if slices.Contains(names, name) { // the second run of a pass goes by the name of its dump
+			name = passes.DumpName(i, p)
+		}
+		names = append(names, name)
+	}
+	names = append(names, "canonical", "plan")
+	d := diag.Errorf(CodeStage, diag.Span{}, "no stage %q", stage)
+	if near := diag.Nearest(stage, names); near != "" {
+		return d.WithHint("did you mean %s?", near)
+	}
+	return d.WithHint("the stages are %s", strings.Join(names, ", "))
 }

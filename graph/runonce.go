@@ -94,6 +94,10 @@ func (t *Tester) RunOnce(ctx context.Context, target *Target, req *RunRequest) (
 	if ds.Add(r.Diags...); r.Failed() {
 		return nil, ds
 	}
+	for _, d := range unwritten(test, built, job, r) {
+		d.Severity = diag.Warning
+		ds.Add(d)
+	}
 	out.Tasks, out.events = r.Tasks, r.Events
 	out.Lines = taskLines(r.Events)
 	for _, i := range outputsOf(job) {
@@ -187,7 +191,12 @@ func summary(dt ir.DType, shape []uint32, data []byte) string {
 	lo, hi, sum, nans := math.Inf(1), math.Inf(-1), 0.0, 0
 	size := dt.Bytes()
 	n := len(data) / size
+	unwritten := 0
 	for i := range n {
+		if count, _ := sim.Unwritten(dt, data, i, 1, 1); count > 0 {
+			unwritten++
+			continue
+		}
 		v := kernels.Load(dt, data[i*size:])
 		if math.IsNaN(v) {
 			nans++
@@ -196,11 +205,14 @@ func summary(dt ir.DType, shape []uint32, data []byte) string {
 		lo, hi, sum = min(lo, v), max(hi, v), sum+v
 	}
 	s := fmt.Sprintf("%s %v", dt, shape)
-	if n > nans {
-		s += fmt.Sprintf("  min %.6g  max %.6g  mean %.6g", lo, hi, sum/float64(n-nans))
+	if numbers := n - nans - unwritten; numbers > 0 {
+		s += fmt.Sprintf("  min %.6g  max %.6g  mean %.6g", lo, hi, sum/float64(numbers))
 	}
 	if nans > 0 {
-		s += fmt.Sprintf("  %d of %d elements are NaN or were never written", nans, n)
+		s += fmt.Sprintf("  %d of %d elements are NaN", nans, n)
+	}
+	if unwritten > 0 {
+		s += fmt.Sprintf("  %d of %d elements were never written", unwritten, n)
 	}
 	return s
 }

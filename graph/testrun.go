@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/ptobuild/ptobuild/cache"
@@ -141,6 +142,7 @@ func (t *Tester) key(test *TestConfig, built *Built, job *exec.Job, expect *expe
 		return cache.Digest{}, err
 	}
 	k.Bytes("program", wire)
+	t.Builder.addPlugins(k)
 	if t.Toolchain != nil {
 		k.Digest("compile", t.Toolchain.Key([]byte(built.Code)))
 	}
@@ -171,6 +173,11 @@ func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, jo
 		}
 		if r.Failed() {
 			return v.Diags
+		}
+		if i == 0 {
+			if v.Diags.Add(unwritten(test, built, job, r)...); v.Diags.HasErrors() {
+				return v.Diags
+			}
 		}
 		if ds := t.compare(ctx, test, built, job, expect, r, job.Schedules[i], v); ds.HasErrors() {
 			return append(v.Diags, ds...)
@@ -354,9 +361,12 @@ func (t *Tester) expectReference(ctx context.Context, test *TestConfig, target *
 		inputs[p.Param+".npy"] = b
 		k.Str("input", p.Param).Bytes("data", b)
 	}
-	scalars, err := json.Marshal(test.Scalars)
-	if err != nil {
-		return err
+	scalars := []byte("{}")
+	if len(test.Scalars) > 0 {
+		var err error
+		if scalars, err = json.Marshal(test.Scalars); err != nil {
+			return err
+		}
 	}
 	inputs["scalars.json"] = scalars
 	k.Bytes("scalars", scalars)
@@ -376,7 +386,7 @@ func (t *Tester) expectReference(ctx context.Context, test *TestConfig, target *
 		outs = append(outs, job.Plan.Tensors[i].Param)
 	}
 	k.Str("outputs", strings.Join(outs, "\x00"))
-	res, err := t.Engine.Do(ctx, &Action{Mnemonic: "Reference", Target: target.Label, Key: k.Sum(), Run: func(ctx context.Context) (map[string][]byte, error) {
+	res, err := t.do(ctx, &Action{Mnemonic: "Reference", Target: target.Label, Key: k.Sum(), Run: func(ctx context.Context) (map[string][]byte, error) {
 		return t.runReference(ctx, test, inputs, outs)
 	}})
 	if err != nil {
@@ -389,7 +399,7 @@ func (t *Tester) expectReference(ctx context.Context, test *TestConfig, target *
 			err = fits(a, p.DType, job.Tensors[i].Shape)
 		}
 		if err != nil {
-			return diag.Errorf(CodeReference, diag.Span{}, "test %q: the reference's %s.npy %v", test.Name, p.Param, err)
+			return diag.Errorf(CodeReference, diag.Span{}, "test %q: %s.npy of the reference: %v", test.Name, p.Param, err)
 		}
 		e.outputs[i] = a.Data
 	}
@@ -398,6 +408,11 @@ func (t *Tester) expectReference(ctx context.Context, test *TestConfig, target *
 
 func (t *Tester) referenceFiles(test *TestConfig) ([]string, error) {
 	var files []string
+	for _, arg := range test.Expect.Reference { // a script that is named is read
+		if info, err := os.Stat(t.Builder.WS.Abs(arg)); err == nil && info.Mode().IsRegular() && !filepath.IsAbs(arg) {
+			files = append(files, arg)
+		}
+	}
 	for _, g := range test.Expect.Files {
 		found, err := globFiles(t.Builder.WS.Root, g)
 		if err != nil {
@@ -432,9 +447,15 @@ func (t *Tester) runReference(ctx context.Context, test *TestConfig, inputs map[
 	argv := test.Expect.Reference
 	cmd := osexec.CommandContext(ctx, argv[0], append(slices.Clone(argv[1:]), in, out)...)
 	cmd.Dir = t.Builder.WS.Root
+	// A process group of its own: an interrupt reaches it through us, and what it started ends with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &text
 	if err := cmd.Run(); err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, cause
+		}
 		return nil, diag.Errorf(CodeReference, diag.Span{}, "test %q: the reference command %q failed: %v%s", test.Name, strings.Join(argv, " "), err, tail(text.String())).
 			WithHint("it is run in the workspace root with an input folder and an output folder as last arguments")
 	}

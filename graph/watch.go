@@ -23,9 +23,10 @@ const (
 	CodeWatch diag.Code = "PTO-W013"
 )
 
-// Watch sends a value after every completed change below root, outside of the output, state and hidden folders, until ctx ends. Folders are watched, not
-// files: editors replace files. Changes while the receiver is busy are sent as one.
-func Watch(ctx context.Context, root string) (<-chan struct{}, error) {
+// Watch sends a value after every completed change below root that concerns the build, until ctx ends: a path (from the root, slash-separated) for which
+// concerns is true, outside of the output, state and hidden folders. Folders are watched, not files: editors replace files. Changes while the
+// receiver is busy are sent as one.
+func Watch(ctx context.Context, root string, concerns func(path string) bool) (<-chan struct{}, error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, diag.Errorf(CodeWatch, diag.Span{File: root}, "cannot be watched: %v", err)
@@ -47,13 +48,19 @@ func Watch(ctx context.Context, root string) (<-chan struct{}, error) {
 				if !ok {
 					return
 				}
-				if ignored(root, e.Name) || e.Op == fsnotify.Chmod {
+				rel, ok := relevantPath(root, e.Name)
+				if !ok || e.Op == fsnotify.Chmod {
 					continue
 				}
+				hit := concerns(rel)
 				if e.Op.Has(fsnotify.Create) {
 					if info, err := os.Stat(e.Name); err == nil && info.IsDir() {
 						_ = addTree(w, e.Name) // a folder that vanished again needs no watch
+						hit = hit || holds(root, e.Name, concerns)
 					}
+				}
+				if !hit {
+					continue
 				}
 				settle = time.After(quiet)
 				if latest == nil {
@@ -102,17 +109,34 @@ func skipDir(name string) bool {
 	return strings.HasPrefix(name, ".") || name == OutDir || name == "node_modules" || name == "__pycache__"
 }
 
-func ignored(root, name string) bool {
+// relevantPath is a path from the root; false for what lies in a folder that never holds sources.
+func relevantPath(root, name string) (string, bool) {
 	rel, err := filepath.Rel(root, name)
 	if err != nil {
-		return true
+		return "", false
 	}
-	for part := range strings.SplitSeq(filepath.ToSlash(rel), "/") {
+	rel = filepath.ToSlash(rel)
+	for part := range strings.SplitSeq(rel, "/") {
 		if skipDir(part) {
-			return true
+			return "", false
 		}
 	}
-	return false
+	return rel, true
+}
+
+// holds reports whether a folder has a file that concerns the build: one that was written before the folder was watched gives no event.
+func holds(root, dir string, concerns func(string) bool) bool {
+	found := false
+	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error { // what cannot be read concerns nobody
+		if err == nil && !d.IsDir() {
+			if rel, ok := relevantPath(root, p); ok && concerns(rel) {
+				found = true
+				return fs.SkipAll
+			}
+		}
+		return nil
+	})
+	return found
 }
 
 func watchError(root string, err error) error {

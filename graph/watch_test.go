@@ -24,7 +24,7 @@ func TestWatch(t *testing.T) {
 	write("a.py", "1")
 	write("build/x", "1")
 	ctx, cancel := context.WithCancel(context.Background())
-	changes, err := Watch(ctx, root)
+	changes, err := Watch(ctx, root, (&Workspace{Root: root, sources: map[string][]byte{"data.npy": nil}}).Concerns)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,6 +46,7 @@ func TestWatch(t *testing.T) {
 	})
 	expect("a file in a new folder", func() { write("new/deep/b.py", "1") })
 	expect("a second file in the new folder", func() { write("new/deep/c.py", "1") })
+	expect("a file that the build reads", func() { write("data.npy", "1") })
 	expect("a removal", func() {
 		if err := os.Remove(filepath.Join(root, "a.py")); err != nil {
 			t.Fatal(err)
@@ -66,9 +67,11 @@ func TestWatch(t *testing.T) {
 	}
 	write("build/x", "2")
 	write(".git/index", "2")
+	write("notes.txt", "2")
+	write("log/out.txt", "2")
 	select {
 	case <-changes:
-		t.Error("a change of an ignored folder was reported")
+		t.Error("a change that does not concern the build was reported")
 	case <-time.After(10 * quiet):
 	}
 	cancel()

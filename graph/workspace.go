@@ -68,6 +68,24 @@ func (w *Workspace) Source(name string) []byte {
 	return w.sources[name]
 }
 
+// Concerns reports whether a change of a path may change the build: a Python file, a file that was read, or a folder that holds one.
+func (w *Workspace) Concerns(name string) bool {
+	if name == ConfigName || strings.HasSuffix(name, ".py") {
+		return true
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, read := w.sources[name]; read {
+		return true
+	}
+	for s := range w.sources {
+		if strings.HasPrefix(s, name+"/") {
+			return true
+		}
+	}
+	return false
+}
+
 // Abs turns a path from the root into one that the operating system knows.
 func (w *Workspace) Abs(name string) string {
 	if filepath.IsAbs(name) {

@@ -29,6 +29,7 @@ type Config struct {
 	Options string // for the plugin: a JSON object, "" for none
 	// Timeout bounds each call; 0 means 30 s.
 	Timeout time.Duration
+	Pos     diag.Span // where it is configured: the place of reports that have no better one
 }
 
 // Check reports what is wrong with a configuration, nil if nothing is.
@@ -63,6 +64,7 @@ func isName(s string) bool {
 type Pass struct {
 	*passes.Pass
 	After, Before string
+	Pos           diag.Span // where its plugin is configured; set by the client
 }
 
 // Arrange puts passes of plugins into a pipeline. Passes that name the same neighbour keep their order; a pass may name one that was placed before it.
@@ -74,7 +76,7 @@ func Arrange(pipeline []*passes.Pass, extra []Pass) ([]*passes.Pass, diag.List) 
 		name := p.After + p.Before
 		i := slices.IndexFunc(out, func(q *passes.Pass) bool { return q.Name == name })
 		if i < 0 {
-			d := diag.Errorf(CodeDescription, diag.Span{}, "plugin %s: pass %s wants to stand beside pass %q, which does not exist", p.Plugin, p.Name, name)
+			d := diag.Errorf(CodeDescription, p.Pos, "plugin %s: pass %s wants to stand beside pass %q, which does not exist", p.Plugin, p.Name, name)
 			if near := diag.Nearest(name, passNames(out)); near != "" {
 				d.WithHint("did its author mean %q?", near)
 			} else {

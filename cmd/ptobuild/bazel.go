@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/rogpeppe/go-internal/diff"
@@ -32,15 +33,15 @@ func (a *app) bazelCommand() *cobra.Command {
 			"Comments, order, other rules and attributes stay; \"# keep\" protects an entry, an attribute or a rule, \"# ptobuild:ignore\" a file.\n" +
 			"--mode=diff shows what would change, and exits with 1 when anything would; --mode=print shows the files in full.",
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			return a.bazel(mode)
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.bazel(cmd.Context(), mode)
 		},
 	}
 	cmd.Flags().StringVar(&mode, "mode", "fix", "fix, diff or print")
 	return cmd
 }
 
-func (a *app) bazel(mode string) error {
+func (a *app) bazel(ctx context.Context, mode string) error {
 	if mode != "fix" && mode != "diff" && mode != "print" {
 		return fmt.Errorf("unknown mode %q: fix, diff or print", mode)
 	}
@@ -48,7 +49,7 @@ func (a *app) bazel(mode string) error {
 	if err != nil {
 		return err
 	}
-	b, err := graph.NewBuilder(ws, "")
+	b, err := a.builder(ctx, ws, "", &loadFlags{})
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,9 @@ import (
 )
 
 type buildResult struct {
-	Targets     []builtTarget `json:"targets"`
-	Diagnostics diag.List     `json:"diagnostics"`
+	Targets      []builtTarget       `json:"targets"`
+	Dependencies []*graph.DepsReport `json:"dependencies,omitempty"` // with --explain-deps
+	Diagnostics  diag.List           `json:"diagnostics"`
 }
 
 type builtTarget struct {
@@ -29,6 +30,7 @@ type builtTarget struct {
 func (a *app) buildCommand() *cobra.Command {
 	var profile string
 	var jobs int
+	var explainDeps bool
 	var lf loadFlags
 	cmd := &cobra.Command{
 		Use:   "build [PATTERN]...",
@@ -36,17 +38,18 @@ func (a *app) buildCommand() *cobra.Command {
 		Long: "Generates the orchestration C++, kernel table and source map of every target that a pattern selects, below build/.\n" +
 			"Patterns are //folder/file:function, //folder/file, //folder/... or paths; without one, every target of the workspace.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.build(cmd.Context(), args, profile, jobs, &lf)
+			return a.build(cmd.Context(), args, profile, jobs, explainDeps, &lf)
 		},
 	}
 	cmd.Flags().StringVar(&profile, "profile", "", "API `PROFILE` of the generated C++")
 	cmd.Flags().IntVarP(&jobs, "jobs", "j", 0, "at most `N` targets at once (default: the number of cores)")
+	cmd.Flags().BoolVar(&explainDeps, "explain-deps", false, "tell which dependency edges each task has, and why")
 	lf.register(cmd)
 	a.sarifFlag(cmd)
 	return cmd
 }
 
-func (a *app) build(ctx context.Context, args []string, profile string, jobs int, lf *loadFlags) error {
+func (a *app) build(ctx context.Context, args []string, profile string, jobs int, explainDeps bool, lf *loadFlags) error {
 	start := time.Now()
 	ws, err := a.open()
 	if err != nil {
@@ -56,7 +59,7 @@ func (a *app) build(ctx context.Context, args []string, profile string, jobs int
 	if err != nil {
 		return err
 	}
-	b, err := lf.builder(ws, profile)
+	b, err := a.builder(ctx, ws, profile, lf)
 	if err != nil {
 		return err
 	}
@@ -86,10 +89,14 @@ func (a *app) build(ctx context.Context, args []string, profile string, jobs int
 	for _, l := range lists {
 		res.Diagnostics.Add(l...)
 	}
-	return a.endBuild(ws, &res, time.Since(start))
+	took := time.Since(start)
+	if explainDeps {
+		res.Dependencies = a.depsReports(b, targets)
+	}
+	return a.endBuild(ctx, ws, &res, took)
 }
 
-func (a *app) endBuild(ws *graph.Workspace, res *buildResult, took time.Duration) error {
+func (a *app) endBuild(ctx context.Context, ws *graph.Workspace, res *buildResult, took time.Duration) error {
 	a.ui.Status("")
 	res.Diagnostics = res.Diagnostics.Sort()
 	a.note(res.Diagnostics)
@@ -112,14 +119,17 @@ func (a *app) endBuild(ws *graph.Workspace, res *buildResult, took time.Duration
 				a.ui.Printf("%s %s → %s\n", a.ui.Paint(ui.Green, "built"), t.Label, path.Clean(t.Outputs)+"/")
 			}
 		}
-		if failed == 0 && !res.Diagnostics.HasErrors() {
+		a.printDeps(res.Dependencies)
+		if len(res.Targets) == 0 && !res.Diagnostics.HasErrors() {
+			a.ui.Printf("no targets here: a .py file with an orchestration function makes one\n")
+		} else if failed == 0 && !res.Diagnostics.HasErrors() {
 			a.ui.Printf("%s built, %d changed (%s)\n", ui.Plural(len(res.Targets), "target"), changed, took.Round(time.Millisecond))
 		} else {
 			a.ui.Printf("%s\n", a.ui.Paint(ui.Red, "build failed"))
 		}
 	}
 	if failed > 0 || res.Diagnostics.HasErrors() {
-		return exitError{exitSources}
+		return exitError{exitOf(ctx, res.Diagnostics)}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -16,29 +17,32 @@ import (
 )
 
 type emitResult struct {
-	Functions   []string  `json:"functions"`
-	Files       []string  `json:"files"` // below the output folder
-	Diagnostics diag.List `json:"diagnostics"`
+	Functions    []string            `json:"functions"`
+	Files        []string            `json:"files"`                  // below the output folder
+	Dependencies []*graph.DepsReport `json:"dependencies,omitempty"` // with --explain-deps
+	Diagnostics  diag.List           `json:"diagnostics"`
 }
 
 func (a *app) emitCommand() *cobra.Command {
 	var out, profile string
-	var autoDeps bool
+	var autoDeps, explainDeps bool
 	var roots []string
 	var lf loadFlags
 	cmd := &cobra.Command{
 		Use:   "emit FILE --out DIR",
 		Short: "Generate the C++ of one file, without a workspace",
 		Long: "Writes the orchestration C++, kernels.json, kernel_config.py and source map of every orchestration function of FILE below DIR.\n" +
+			"When several programs of FILE have some, each program has a folder DIR/<program>.\n" +
 			"It needs no Pto.toml and keeps no state.",
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return a.emit(args[0], out, profile, roots, autoDeps, &lf)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.emit(cmd.Context(), args[0], out, profile, roots, autoDeps, explainDeps, &lf)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "", "folder for the outputs")
 	cmd.Flags().StringVar(&profile, "profile", "", "API `PROFILE` of the generated C++: "+strings.Join(orch.Names(), ", "))
 	cmd.Flags().BoolVar(&autoDeps, "auto-deps", false, "derive dependencies in automatic scopes (analyze_auto_scopes_for_deps)")
+	cmd.Flags().BoolVar(&explainDeps, "explain-deps", false, "tell which dependency edges each task has, and why")
 	cmd.Flags().StringArrayVar(&roots, "path", nil, "look for imports in `DIR` too (may be repeated)")
 	lf.register(cmd)
 	lf.registerRoot(cmd)
@@ -49,10 +53,10 @@ func (a *app) emitCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) emit(file, out, profile string, roots []string, autoDeps bool, lf *loadFlags) error {
+func (a *app) emit(ctx context.Context, file, out, profile string, roots []string, autoDeps, explainDeps bool, lf *loadFlags) error {
 	ws := graph.Detached(a.dir, roots)
 	ws.Config.Build.AutoDeps = autoDeps
-	b, err := lf.builder(ws, profile)
+	b, err := a.builder(ctx, ws, profile, lf)
 	if err != nil {
 		return err
 	}
@@ -60,7 +64,7 @@ func (a *app) emit(file, out, profile string, roots []string, autoDeps bool, lf 
 	res := emitResult{Files: []string{}, Functions: []string{}, Diagnostics: ds.Sort()}
 	a.note(ds)
 	if !ds.HasErrors() {
-		files := pack.Program(graph.Packages(built))
+		files := pack.Source(graph.Packages(built))
 		for _, f := range files {
 			name := filepath.Join(a.path(out), filepath.FromSlash(f.Path))
 			if err := writeFile(name, f.Content); err != nil {
@@ -69,8 +73,13 @@ func (a *app) emit(file, out, profile string, roots []string, autoDeps bool, lf 
 			res.Files = append(res.Files, f.Path)
 		}
 	}
+	var targets []*graph.Target
 	for _, x := range built {
 		res.Functions = append(res.Functions, x.Plan.Func)
+		targets = append(targets, x.Target)
+	}
+	if explainDeps {
+		res.Dependencies = a.depsReports(b, targets)
 	}
 	if a.ui.JSON {
 		if err := a.ui.Result(res); err != nil {
@@ -81,9 +90,10 @@ func (a *app) emit(file, out, profile string, roots []string, autoDeps bool, lf 
 		for _, f := range res.Files {
 			a.ui.Printf("%s\n", filepath.ToSlash(filepath.Join(out, f)))
 		}
+		a.printDeps(res.Dependencies)
 	}
 	if ds.HasErrors() {
-		return exitError{exitSources}
+		return exitError{exitOf(ctx, ds)}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -30,15 +31,15 @@ func (a *app) graphCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph [PATTERN]...",
 		Short: "List targets with their sources, kernels and tests",
-		RunE: func(_ *cobra.Command, args []string) error {
-			return a.graph(args, format)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.graph(cmd.Context(), args, format)
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "text, json or dot")
 	return cmd
 }
 
-func (a *app) graph(args []string, format string) error {
+func (a *app) graph(ctx context.Context, args []string, format string) error {
 	switch format {
 	case "text", "dot":
 	case "json":
@@ -54,7 +55,7 @@ func (a *app) graph(args []string, format string) error {
 	if err != nil {
 		return err
 	}
-	b, err := graph.NewBuilder(ws, "")
+	b, err := a.builder(ctx, ws, "", &loadFlags{})
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (a *app) graph(args []string, format string) error {
 		}
 	}
 	if ds.HasErrors() {
-		return exitError{exitSources}
+		return exitError{exitOf(ctx, ds)}
 	}
 	return nil
 }

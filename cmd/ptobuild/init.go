@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"embed"
 	"errors"
 	"io/fs"
@@ -38,7 +39,9 @@ func (a *app) init(dir string) error {
 		return diag.Errorf(graph.CodeConfig, diag.Span{File: filepath.Join(dir, graph.ConfigName)}, "exists already").
 			WithHint("init does not overwrite a workspace")
 	}
-	var made []string
+	var made, kept []string
+	_, statErr := os.Stat(filepath.Join(dir, "hello.py"))
+	own := statErr == nil // a hello.py of the user's has no scale_add to test
 	err := fs.WalkDir(initFiles, "_init", func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -50,7 +53,11 @@ func (a *app) init(dir string) error {
 		rel := p[len("_init/"):]
 		name := filepath.Join(dir, filepath.FromSlash(rel))
 		if _, err := os.Stat(name); err == nil {
-			return nil // keep what the user has
+			kept = append(kept, rel)
+			return nil
+		}
+		if rel == graph.ConfigName && own {
+			b, _, _ = bytes.Cut(b, []byte("\n# One test:"))
 		}
 		made = append(made, rel)
 		return writeFile(name, b)
@@ -66,6 +73,9 @@ func (a *app) init(dir string) error {
 	}
 	for _, f := range made {
 		a.ui.Printf("made %s\n", f)
+	}
+	for _, f := range kept {
+		a.ui.Printf("kept %s, which was here already\n", f)
 	}
 	a.ui.Printf("\nNow try:\n    ptobuild test      run its test on the simulated runtime\n    ptobuild build     generate its C++ below build/\n    ptobuild watch     do both on every save\n")
 	return nil

@@ -25,7 +25,7 @@ func (a *app) irCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ir LABEL|FILE",
 		Short: "Print the IR of a target after a pass, or its plan",
-		Long: "Prints the program that holds a target after the pass named by --stage: frontend (as parsed), any pass of `ptobuild ir --stage list FILE`,\n" +
+		Long: "Prints the program that holds a target after the pass named by --stage: frontend (as parsed), any pass that `ptobuild passes` lists,\n" +
 			"canonical (after the last pass), or plan (what the C++ is printed from). The dump reads back as a source file.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -39,7 +39,10 @@ func (a *app) irCommand() *cobra.Command {
 }
 
 func (a *app) ir(ctx context.Context, what, stage string, lf *loadFlags) error {
-	b, targets, err := a.find(what, lf)
+	b, targets, programs, err := a.resolve(ctx, what, lf)
+	if err == nil && stage != "frontend" && len(targets) == 0 {
+		err = noTarget(what)
+	}
 	if err != nil {
 		return err
 	}
@@ -73,6 +76,13 @@ func (a *app) ir(ctx context.Context, what, stage string, lf *loadFlags) error {
 		}
 		seen[t.Program] = true
 	}
+	if stage == "frontend" {
+		for _, p := range programs {
+			if !seen[p] {
+				out.WriteString(ir.Print(p, ir.PrintOptions{}))
+			}
+		}
+	}
 	a.note(all)
 	if a.ui.JSON {
 		if err := a.ui.Result(irResult{stage, out.String(), all}); err != nil {
@@ -83,43 +93,58 @@ func (a *app) ir(ctx context.Context, what, stage string, lf *loadFlags) error {
 		a.ui.Printf("%s", out.String())
 	}
 	if all.HasErrors() {
-		return exitError{exitSources}
+		return exitError{exitOf(ctx, all)}
 	}
 	return nil
 }
 
-// find resolves a label, pattern or source file to targets. A file outside a workspace works too.
-func (a *app) find(what string, lf *loadFlags) (*graph.Builder, []*graph.Target, error) {
+// find resolves a label, pattern or source file to at least one target. A file outside a workspace works too.
+func (a *app) find(ctx context.Context, what string, lf *loadFlags) (*graph.Builder, []*graph.Target, error) {
+	b, targets, _, err := a.resolve(ctx, what, lf)
+	if err == nil && len(targets) == 0 {
+		err = noTarget(what)
+	}
+	return b, targets, err
+}
+
+func noTarget(what string) error { return fmt.Errorf("no target in %s", what) }
+
+// resolve is find for what may have no target; it also gives the programs of a file.
+func (a *app) resolve(ctx context.Context, what string, lf *loadFlags) (*graph.Builder, []*graph.Target, []*ir.Program, error) {
 	ws, ds := graph.Open(a.dir)
 	isFile := strings.HasSuffix(what, ".py")
 	if ws == nil || ds.HasErrors() {
 		if !isFile {
-			return nil, nil, a.fail(ds, ws, exitUsage)
+			return nil, nil, nil, a.fail(ds, ws, exitUsage)
 		}
 		ws = graph.Detached(a.dir, nil)
 	}
-	b, err := lf.builder(ws, "")
+	b, err := a.builder(ctx, ws, "", lf)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	var targets []*graph.Target
+	var programs []*ir.Program
 	if isFile {
 		what = a.inWorkspace(ws, what)
 		targets, ds = b.FileTargets(what)
 		ds.Add(b.CheckArgs([]string{what})...)
+		if unit, more := b.Load(what); unit != nil && !more.HasErrors() {
+			programs = unit.Programs
+		}
 	} else {
 		ps, err := a.patterns(ws, []string{what})
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		targets, ds = b.Targets(ps)
 	}
 	if ds.HasErrors() {
-		return nil, nil, a.fail(ds, ws, exitSources)
+		return nil, nil, nil, a.fail(ds, ws, exitOf(ctx, ds))
 	}
 	a.ui.Report(ds, ws.Source)
-	if len(targets) == 0 {
-		return nil, nil, fmt.Errorf("no target in %s", what)
+	if len(targets)+len(programs) == 0 {
+		return nil, nil, nil, noTarget(what)
 	}
-	return b, targets, nil
+	return b, targets, programs, nil
 }

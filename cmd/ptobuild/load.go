@@ -1,9 +1,14 @@
 package main
 
 import (
+	"context"
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ptobuild/ptobuild/graph"
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/plugins"
 )
 
 // loadFlags say how source files are loaded.
@@ -22,16 +27,36 @@ func (f *loadFlags) registerRoot(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.factory, "factory", "", "take the program that the function `NAME` of the file returns")
 }
 
-// builder makes a builder that loads files so.
-func (f *loadFlags) builder(ws *graph.Workspace, profile string) (*graph.Builder, error) {
+// builder makes the builder of a command, which loads files as f says. It ends with the command, or when closeBuilder is called.
+func (a *app) builder(ctx context.Context, ws *graph.Workspace, profile string, f *loadFlags) (*graph.Builder, error) {
+	a.ws = ws
 	args, err := pairs("arg", f.args)
 	if err != nil {
 		return nil, err
 	}
-	b, err := graph.NewBuilder(ws, profile)
+	b, err := graph.NewBuilder(ctx, ws, profile)
 	if err != nil {
 		return nil, err
 	}
 	b.Args, b.Entry, b.Factory = args, f.entry, f.factory
+	a.current = b
 	return b, nil
+}
+
+func (a *app) closeBuilder() {
+	if a.current != nil {
+		a.current.Close()
+	}
+}
+
+// pluginFaults are the reports about plugins that nothing in Pto.toml is to blame for.
+var pluginFaults = []diag.Code{plugins.CodeProtocol, plugins.CodeCrash, plugins.CodeHang, plugins.CodeAnswer, plugins.CodeFailed, plugins.CodeHelper,
+	plugins.CodeDescription}
+
+// startCode is the exit code of a command that could not start.
+func startCode(ds diag.List) int {
+	if slices.ContainsFunc(ds, func(d *diag.Diagnostic) bool { return slices.Contains(pluginFaults, d.Code) }) {
+		return exitInternal
+	}
+	return exitUsage
 }

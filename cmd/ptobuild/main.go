@@ -7,29 +7,16 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"github.com/ptobuild/ptobuild/graph"
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/internal/ui"
 	"github.com/ptobuild/ptobuild/runtime/native"
 )
-
-// Exit codes (docs/commands.md).
-const (
-	exitOK       = 0
-	exitSources  = 1   // the sources have errors
-	exitUsage    = 2   // the command line or Pto.toml is wrong
-	exitTests    = 3   // tests ran and failed
-	exitInternal = 4   // something else went wrong: a full disk, no compiler, a fault of ptobuild
-	exitSignal   = 130 // interrupted
-)
-
-// exitError ends the process with a code after everything was reported.
-type exitError struct{ code int }
-
-func (e exitError) Error() string { return "exit" }
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == native.ChildArg {
@@ -43,6 +30,7 @@ func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	app := &app{}
+	defer app.closeBuilder()
 	code := app.exitCode(ctx, app.root().ExecuteContext(ctx))
 	if err := app.writeSarif(); err != nil {
 		app.ui.Report(diag.AsList(err, ""), nil)
@@ -58,23 +46,26 @@ func Main() int {
 func (a *app) exitCode(ctx context.Context, err error) int {
 	var exit exitError
 	switch {
-	case err == nil:
-		return exitOK
 	case ctx.Err() != nil:
 		return exitSignal
+	case err == nil:
+		return exitOK
 	case errors.As(err, &exit):
 		return exit.code
 	}
 	if a.ui == nil {
-		a.ui = ui.New(false)
+		a.ui = ui.New(slices.Contains(os.Args, "--json")) // the command line itself could not be read
 	}
 	ds := diag.AsList(err, "")
+	if len(ds) == 1 && ds[0].Code == "" && ds[0].Hint == "" {
+		ds[0].WithHint("`ptobuild --help` and `ptobuild COMMAND --help` tell how to use it")
+	}
 	if a.ui.JSON {
-		_ = a.ui.Result(failure{Diagnostics: ds})
+		_ = a.ui.Result(failure{Diagnostics: ds}) // the exit code tells the same
 	}
 	a.note(ds)
-	a.ui.Report(ds, nil)
-	return exitUsage
+	a.ui.Report(ds, sourceOf(a.ws))
+	return startCode(ds)
 }
 
 // app is what the commands share.
@@ -83,8 +74,14 @@ type app struct {
 	json bool
 	dir  string
 
+	ws      *graph.Workspace // of the running command, for reports; nil before there is one
+	current *graph.Builder   // that of the running command
+
 	sarif string    // the file that reports are written to, as SARIF
 	noted diag.List // what was reported so far
+
+	seen     roundResult // of watch: the round that is being run
+	uncached bool        // it was said that there is no cache
 }
 
 func (a *app) root() *cobra.Command {
@@ -102,7 +99,7 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print results as JSON")
 	root.PersistentFlags().StringVarP(&a.dir, "directory", "C", ".", "run as if started in `DIR`")
-	root.AddCommand(a.initCommand(), a.buildCommand(), a.testCommand(), a.runCommand(), a.watchCommand(), a.irCommand(), a.graphCommand(), a.emitCommand(), a.explainCommand(), a.bazelCommand(), a.versionCommand())
+	root.AddCommand(a.initCommand(), a.buildCommand(), a.testCommand(), a.runCommand(), a.watchCommand(), a.irCommand(), a.passesCommand(), a.graphCommand(), a.emitCommand(), a.explainCommand(), a.bazelCommand(), a.versionCommand())
 	return root
 }
 

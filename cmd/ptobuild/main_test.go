@@ -2,11 +2,13 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/ptobuild/ptobuild/plugins/client"
 	"github.com/ptobuild/ptobuild/runtime/native"
 )
 
@@ -16,6 +18,16 @@ func TestMain(m *testing.M) {
 		native.ChildMain()
 	}
 	testscript.Main(m, map[string]func(){"ptobuild": func() { os.Exit(Main()) }})
+}
+
+// buildPlugin is the script command `plugin DIR`: it builds the plugin of testdata/scale and the program that runs plugins into a folder.
+func buildPlugin(ts *testscript.TestScript, _ bool, args []string) {
+	dir := ts.MkAbs(args[0])
+	if b, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+"/", "./testdata/scale", "../"+client.HelperName).CombinedOutput(); err != nil {
+		ts.Fatalf("%v\n%s", err, b)
+	}
+	ts.Setenv(client.HelperEnv, filepath.Join(dir, client.HelperName))
+	ts.Setenv("TMPDIR", "/tmp") // the script's own is too long for the path of a socket
 }
 
 // TestScripts runs testdata/script/*.txtar. Update expected output with -update.
@@ -30,6 +42,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE") != "",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
+		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"plugin": buildPlugin},
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PTOBUILD_CACHE", cache)
 			e.Setenv("EXAMPLES", examples)

@@ -51,7 +51,7 @@ func (a *app) runCommand() *cobra.Command {
 }
 
 func (a *app) run(ctx context.Context, what string, f *runFlags) error {
-	b, targets, err := a.find(what, &f.load)
+	b, targets, err := a.find(ctx, what, &f.load)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (a *app) run(ctx context.Context, what string, f *runFlags) error {
 	}
 	out, ds := t.RunOnce(ctx, targets[0], &f.request)
 	if ds.HasErrors() {
-		return a.fail(ds, b.WS, exitSources)
+		return a.fail(ds, b.WS, exitOf(ctx, ds))
 	}
 	a.ui.Report(ds, b.WS.Source)
 	if f.out != "" {

@@ -80,14 +80,14 @@ func (a *app) test(ctx context.Context, args []string, f testFlags) error {
 	if err != nil {
 		return err
 	}
-	b, err := f.load.builder(ws, "")
+	b, err := a.builder(ctx, ws, "", &f.load)
 	if err != nil {
 		return err
 	}
 	targets, ds := b.Targets(ps)
 	res := &testResult{Diagnostics: ds}
 	if ds.HasErrors() && len(targets) == 0 {
-		return a.fail(ds, ws, exitSources)
+		return a.fail(ds, ws, exitOf(ctx, ds))
 	}
 	tests, more := b.Tests(targets, len(args) == 0)
 	res.Diagnostics.Add(more...)
@@ -120,7 +120,7 @@ func (a *app) test(ctx context.Context, args []string, f testFlags) error {
 		return err
 	}
 	a.ui.Status("")
-	return a.endTest(res, time.Since(start))
+	return a.endTest(ctx, res, time.Since(start))
 }
 
 // verdict prints the line of one test and its reports.
@@ -148,11 +148,15 @@ func (a *app) verdict(ws *graph.Workspace, v *graph.Verdict, width int) {
 			notes = append(notes, v.Took.Round(time.Millisecond).String())
 		}
 	}
-	a.ui.Printf("%s  %-*s  %s\n", word, width, v.Test, a.ui.Paint(ui.Dim, strings.Join(notes, ", ")))
+	line := fmt.Sprintf("%s  %-*s  %s", word, width, v.Test, a.ui.Paint(ui.Dim, strings.Join(notes, ", ")))
+	if len(notes) == 0 {
+		line = word + "  " + v.Test
+	}
+	a.ui.Printf("%s\n", line)
 	a.ui.Report(v.Diags, ws.Source)
 }
 
-func (a *app) endTest(res *testResult, took time.Duration) error {
+func (a *app) endTest(ctx context.Context, res *testResult, took time.Duration) error {
 	failed := 0
 	a.note(res.Diagnostics)
 	for _, v := range res.Tests {
@@ -169,15 +173,18 @@ func (a *app) endTest(res *testResult, took time.Duration) error {
 		switch {
 		case failed > 0:
 			a.ui.Printf("%s\n", a.ui.Paint(ui.Red, fmt.Sprintf("%d of %s failed", failed, ui.Plural(len(res.Tests), "test"))))
+		case len(res.Tests) == 0 && !res.Diagnostics.HasErrors():
+			a.ui.Printf("no tests here: a [[test]] in Pto.toml makes one\n")
 		case !res.Diagnostics.HasErrors():
 			a.ui.Printf("%s passed (%s)\n", ui.Plural(len(res.Tests), "test"), took.Round(time.Millisecond))
 		}
 	}
-	switch {
-	case failed > 0 && slices.ContainsFunc(res.Tests, func(v *graph.Verdict) bool { return !v.Passed && v.Runs > 0 }):
-		return exitError{exitTests}
-	case failed > 0 || res.Diagnostics.HasErrors():
-		return exitError{exitSources}
+	all := slices.Clone(res.Diagnostics)
+	for _, v := range res.Tests {
+		all.Add(v.Diags...)
+	}
+	if failed > 0 || all.HasErrors() {
+		return exitError{exitOf(ctx, all)}
 	}
 	return nil
 }

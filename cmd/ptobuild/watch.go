@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,40 +33,63 @@ func (a *app) watch(ctx context.Context, args []string, f testFlags) error {
 	if ws == nil {
 		return a.fail(ds, ws, exitUsage)
 	}
-	changes, err := graph.Watch(ctx, ws.Root)
+	// What concerns the build is known after each round: its files change which ones do.
+	var latest atomic.Pointer[graph.Workspace]
+	latest.Store(ws)
+	changes, err := graph.Watch(ctx, ws.Root, func(path string) bool { return latest.Load().Concerns(path) })
 	if err != nil {
 		return err
 	}
 	for {
-		a.round(ctx, args, f)
+		a.seen = roundResult{Tests: []*graph.Verdict{}}
+		start := time.Now()
+		if ws := a.round(ctx, args, f); ws != nil {
+			latest.Store(ws)
+		}
+		if a.ui.JSON && ctx.Err() == nil {
+			a.seen.Took = time.Since(start)
+			if err := a.ui.Event(a.seen); err != nil {
+				return err
+			}
+		}
 		a.ui.Status("watching %s: save a file to run again, Ctrl-C to stop", ws.Root)
 		if _, ok := <-changes; !ok {
 			a.ui.Status("")
 			return nil
 		}
-		a.ui.Printf("%s\n", a.ui.Paint(ui.Dim, "── "+time.Now().Format("15:04:05")+" ──"))
+		a.ui.Textf("%s\n", a.ui.Paint(ui.Dim, "── "+time.Now().Format("15:04:05")+" ──"))
 	}
 }
 
-// round builds and tests once. Whatever goes wrong is reported and the watch goes on.
-func (a *app) round(ctx context.Context, args []string, f testFlags) {
+// roundResult is one round of watch --json: a line of JSON on standard output.
+type roundResult struct {
+	Targets     int              `json:"targets"`
+	Tests       []*graph.Verdict `json:"tests"` // from the compiled C++ when the plans passed, else from the plans
+	Diagnostics diag.List        `json:"diagnostics"`
+	Took        time.Duration    `json:"took_ns"`
+}
+
+// round builds and tests once and returns the workspace it saw, nil when there is none. Whatever goes wrong is reported and the watch goes on.
+func (a *app) round(ctx context.Context, args []string, f testFlags) *graph.Workspace {
 	start := time.Now()
 	ws, ds := graph.Open(a.dir)
 	if ds.HasErrors() {
 		a.report(ds, ws)
-		return
+		return ws
 	}
 	ps, err := a.patterns(ws, args)
 	if err != nil {
 		a.report(diag.AsList(err, ""), ws)
-		return
+		return ws
 	}
-	b, err := f.load.builder(ws, "")
+	b, err := a.builder(ctx, ws, "", &f.load)
 	if err != nil {
 		a.report(diag.AsList(err, ""), ws)
-		return
+		return ws
 	}
+	defer a.closeBuilder() // a plugin that waits for the next change could not be replaced
 	targets, ds := b.Targets(ps)
+	a.seen.Targets = len(targets)
 	failed := 0
 	for _, t := range targets {
 		built, more := b.Build(ctx, t)
@@ -80,20 +104,22 @@ func (a *app) round(ctx context.Context, args []string, f testFlags) {
 	}
 	if ds = ds.Sort(); ds.HasErrors() {
 		a.report(ds, ws)
-		a.ui.Printf("%s (%s)\n", a.ui.Paint(ui.Red, "build failed"), time.Since(start).Round(time.Millisecond))
+		a.ui.Textf("%s (%s)\n", a.ui.Paint(ui.Red, "build failed"), time.Since(start).Round(time.Millisecond))
 		if failed == len(targets) {
-			return
+			return ws
 		}
 	} else {
 		a.report(ds, ws)
-		a.ui.Printf("%s built (%s)\n", ui.Plural(len(targets), "target"), time.Since(start).Round(time.Millisecond))
+		a.ui.Textf("%s built (%s)\n", ui.Plural(len(targets), "target"), time.Since(start).Round(time.Millisecond))
 	}
-	tests, _ := b.Tests(targets, false)
+	tests, more := b.Tests(targets, len(args) == 0)
+	a.report(more, ws)
 	quick := f
 	quick.noCompile = true
 	if a.testRound(ctx, b, tests, quick, "plan") && !f.noCompile {
 		a.testRound(ctx, b, tests, f, "compiled C++")
 	}
+	return ws
 }
 
 // testRound runs all tests with one set of flags, prints the failures and a summary line, and reports whether all passed.
@@ -115,27 +141,25 @@ func (a *app) testRound(ctx context.Context, b *graph.Builder, tests []graph.Tes
 	}); err != nil || ctx.Err() != nil {
 		return false
 	}
+	a.seen.Tests = verdicts
 	failed := 0
 	for _, v := range verdicts {
 		if !v.Passed {
 			failed++
-			a.ui.Printf("%s  %s\n", a.ui.Paint(ui.Red, "FAIL"), v.Test)
+			a.ui.Textf("%s  %s\n", a.ui.Paint(ui.Red, "FAIL"), v.Test)
 			a.report(v.Diags, b.WS)
 		}
 	}
 	took := time.Since(start).Round(time.Millisecond)
 	if failed > 0 {
-		a.ui.Printf("%s of %s failed (%s, %s)\n", ui.Plural(failed, "test"), ui.Plural(len(tests), "test"), engine, took)
+		a.ui.Textf("%s of %s failed (%s, %s)\n", ui.Plural(failed, "test"), ui.Plural(len(tests), "test"), engine, took)
 		return false
 	}
-	a.ui.Printf("%s %s passed (%s, %s)\n", a.ui.Paint(ui.Green, "ok"), ui.Plural(len(tests), "test"), engine, took)
+	a.ui.Textf("%s %s passed (%s, %s)\n", a.ui.Paint(ui.Green, "ok"), ui.Plural(len(tests), "test"), engine, took)
 	return true
 }
 
 func (a *app) report(ds diag.List, ws *graph.Workspace) {
-	if ws == nil {
-		a.ui.Report(ds, nil)
-		return
-	}
-	a.ui.Report(ds, ws.Source)
+	a.seen.Diagnostics.Add(ds...)
+	a.ui.Report(ds, sourceOf(ws))
 }

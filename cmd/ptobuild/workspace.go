@@ -50,12 +50,16 @@ func (a *app) fail(ds diag.List, ws *graph.Workspace, code int) error {
 		}
 		return exitError{code}
 	}
-	var source func(string) []byte
-	if ws != nil {
-		source = ws.Source
-	}
-	a.ui.Report(ds, source)
+	a.ui.Report(ds, sourceOf(ws))
 	return exitError{code}
+}
+
+// sourceOf gives the texts that reports quote, of no workspace none.
+func sourceOf(ws *graph.Workspace) func(string) []byte {
+	if ws == nil {
+		return nil
+	}
+	return ws.Source
 }
 
 // patterns reads the command's patterns relative to its folder.
@@ -88,13 +92,21 @@ func (a *app) engine(jobs int) *graph.Engine {
 	if jobs <= 0 {
 		jobs = runtime.NumCPU()
 	}
-	var store cache.Store
-	if dir, err := cacheDir(); err == nil {
-		if s, err := cache.NewDisk(dir); err == nil {
-			store = s
-		}
+	store, err := openCache()
+	if err != nil && !a.uncached {
+		a.uncached = true
+		a.ui.Notef("warning: %v; results are not kept\n", err)
 	}
 	return graph.NewEngine(store, jobs)
+}
+
+// openCache opens the user's cache.
+func openCache() (cache.Store, error) {
+	dir, err := cacheDir()
+	if err != nil {
+		return nil, err
+	}
+	return cache.NewDisk(dir)
 }
 
 // cacheDir is $PTOBUILD_CACHE, else ptobuild in the user's cache folder.

@@ -1,18 +1,27 @@
 package diag
 
 // Nearest returns the candidate closest to word, or "" when none is close enough to be a likely typo (at most a third of the letters
-// differ). Of equally close ones the first counts.
+// differ). Of equally close ones the one that begins alike for longest counts, then the first.
 func Nearest(word string, candidates []string) string {
 	best, bestDist := "", len([]rune(word))/3+1
 	for _, c := range candidates {
 		if c == word {
 			continue
 		}
-		if d := distance(word, c, bestDist); d < bestDist {
+		if d := distance(word, c, bestDist+1); d < bestDist || d == bestDist && best != "" && sameStart(word, c) > sameStart(word, best) {
 			best, bestDist = c, d
 		}
 	}
 	return best
+}
+
+// sameStart counts the bytes that two words begin with alike.
+func sameStart(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // distance is the optimal string alignment distance (insertion, deletion, substitution, swap of neighbours), or limit when it is not below.

@@ -117,6 +117,14 @@ func (s Span) MarshalJSON() ([]byte, error) {
 	return json.Marshal(jsonSpan(s))
 }
 
+// MarshalJSON gives a list as an array, also when it is empty.
+func (l List) MarshalJSON() ([]byte, error) {
+	if len(l) == 0 {
+		return []byte("[]"), nil
+	}
+	return json.Marshal([]*Diagnostic(l))
+}
+
 // MarshalJSON gives a report as an object for tools.
 func (d *Diagnostic) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {

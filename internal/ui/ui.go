@@ -69,6 +69,22 @@ func (u *UI) Notef(format string, args ...any) {
 	fmt.Fprintf(u.Err, format, args...)
 }
 
+// Textf writes a line of results for people; with JSON it writes nothing.
+func (u *UI) Textf(format string, args ...any) {
+	if !u.JSON {
+		u.Printf(format, args...)
+	}
+}
+
+// Event prints v as one line of JSON: an element of a stream.
+func (u *UI) Event(v any) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	enc := json.NewEncoder(u.Out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
 // Report prints reports for people; with JSON they belong into the result instead.
 func (u *UI) Report(ds diag.List, source func(string) []byte) {
 	if len(ds) == 0 || u.JSON {

@@ -143,7 +143,7 @@ func (c *Client) lost(what string) *diag.Diagnostic {
 func (c *Client) start() *diag.Diagnostic {
 	for i := range c.configs {
 		if d := c.configs[i].Check(); d != nil {
-			return d
+			return at(d, c.configs[i].Pos)
 		}
 	}
 	cmd := exec.Command(c.helper)

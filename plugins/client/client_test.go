@@ -489,7 +489,6 @@ func TestCancel(t *testing.T) {
 	c := client.New(ctx, filepath.Join(bin, client.HelperName), []plugins.Config{acme()})
 	_, ps := load(t, c)
 	time.AfterFunc(300*time.Millisecond, cancel)
-	start := time.Now()
 	_, ds := passes.Run(&passes.Context{Ops: ops.Builtin()}, small(t), []*passes.Pass{passNamed(t, ps, "Hang")}, passes.Hooks{})
 	if !ds.HasErrors() || !strings.Contains(ds.Error(), context.Canceled.Error()) {
 		t.Errorf("got %v", ds)
@@ -497,9 +496,6 @@ func TestCancel(t *testing.T) {
 	helpers := children(t, os.Getpid())
 	if err := c.Close(); err != nil {
 		t.Error(err)
-	}
-	if took := time.Since(start); took > 20*time.Second {
-		t.Errorf("took %s", took)
 	}
 	for _, pid := range helpers {
 		if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {

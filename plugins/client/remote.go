@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
@@ -17,15 +18,16 @@ func (c *Client) Load() ([]*ops.Spec, []plugins.Pass, diag.List) {
 	var ps []plugins.Pass
 	var ds diag.List
 	for i := range c.configs {
+		pos := c.configs[i].Pos
 		d, failed := c.describe(c.configs[i].Name)
 		if failed != nil {
-			ds.Add(failed...)
+			ds.Add(blame(failed, pos)...)
 			continue
 		}
 		own := ownOps(d)
 		specs = append(specs, d.Ops...)
 		for _, p := range d.Passes {
-			ps = append(ps, c.pass(d.Name, p, own))
+			ps = append(ps, c.pass(d.Name, p, own, pos))
 		}
 	}
 	// Without the helper each plugin fails alike.
@@ -116,13 +118,17 @@ func checkResult(s *ops.Spec, t ir.Type) error {
 }
 
 // pass makes a pass of the pipeline out of a description.
-func (c *Client) pass(plugin string, p plugins.Pass, own map[string]bool) plugins.Pass {
+func (c *Client) pass(plugin string, p plugins.Pass, own map[string]bool, pos diag.Span) plugins.Pass {
 	n := *p.Pass
 	n.Name, n.Plugin = plugin+"."+p.Name, plugin
 	n.Run = func(ctx *passes.Context, prog *ir.Program) (*ir.Program, error) {
-		return c.run(ctx, plugin, p.Name, own, prog)
+		out, err := c.run(ctx, plugin, p.Name, own, prog)
+		if err != nil {
+			return nil, blame(diag.AsList(err, plugins.CodeHelper), pos)
+		}
+		return out, nil
 	}
-	return plugins.Pass{Pass: &n, After: p.After, Before: p.Before}
+	return plugins.Pass{Pass: &n, After: p.After, Before: p.Before, Pos: pos}
 }
 
 // run sends the functions of a program to a pass and takes back what it made of them.
@@ -178,6 +184,17 @@ func foreign(r *ops.Registry, own map[string]bool) []*ops.Spec {
 func answer(plugin, what string, err error) *diag.Diagnostic {
 	return diag.Errorf(plugins.CodeAnswer, diag.Span{}, "plugin %s gave an invalid answer while %s: %v", plugin, what, err).
 		WithHint("this is a defect of the plugin; report it to its author")
+}
+
+// blame gives reports without a place that of the plugin's configuration, except those about the helper: it is not the plugin's.
+func blame(ds diag.List, pos diag.Span) diag.List {
+	out := slices.Clone(ds)
+	for i, d := range out {
+		if d.Code != plugins.CodeHelper {
+			out[i] = at(d, pos)
+		}
+	}
+	return out
 }
 
 // at gives a report without a place the place of the call. Kept reports are shared, so it is a copy.

@@ -34,7 +34,7 @@ type Host struct {
 
 // New makes a host; it starts no process. Close it when done.
 func New(configs []plugins.Config) (*Host, error) {
-	temp, err := os.MkdirTemp("", "ptobuild-plugins-")
+	temp, err := os.MkdirTemp("", "pto-") // short: the path of a socket in it may have no more than 100 characters or so
 	if err != nil {
 		return nil, err
 	}

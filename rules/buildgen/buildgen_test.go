@@ -25,7 +25,7 @@ func generate(t *testing.T, dir string) ([]*File, diag.List) {
 	if ds.HasErrors() {
 		t.Fatal(ds)
 	}
-	b, err := graph.NewBuilder(ws, "")
+	b, err := graph.NewBuilder(t.Context(), ws, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -249,6 +249,9 @@ func (g *generator) settings() {
 		if len(c.Targets[l].Args) > 0 {
 			lost = append(lost, "target."+l+".args")
 		}
+		if c.Targets[l].Factory != "" {
+			lost = append(lost, "target."+l+".factory")
+		}
 	}
 	for _, s := range sorted(g.sources) {
 		for _, fn := range s.functions {
@@ -261,5 +264,9 @@ func (g *generator) settings() {
 	for _, name := range lost {
 		g.report(diag.Warningf(CodeSetting, diag.Span{File: graph.ConfigName}, "pto_orchestration does not honour %s", name).
 			WithHint("the C++ that Bazel generates will differ from that of ptobuild build; the tests are not affected"))
+	}
+	for _, name := range sortedKeys(c.Plugins) {
+		g.report(diag.Warningf(CodeSetting, diag.Span{File: graph.ConfigName}, "pto_orchestration does not know plugins.%s", name).
+			WithHint("the C++ that Bazel generates is made without it; the tests need its executable in their data"))
 	}
 }
