@@ -136,6 +136,8 @@ type access struct {
 	update bool // reads and writes
 	depth  int  // branches and loops around
 	dead   bool // a later task that covers it waits for it
+	// maker: the task made the buffer, which the runtime gives back when all who wait for that task are done. No later task stands for it.
+	maker bool
 	// over are the accesses from outside the innermost branch or loop that this one retired.
 	over []*access
 }
@@ -315,7 +317,11 @@ func (r *depRegion) task(s ir.Stmt, c *ir.Call) {
 	}
 	if a, ok := s.(*ir.Assign); ok {
 		for _, v := range r.made[a.Var] {
+			n := len(r.trace)
 			r.argument(t, node, -1, v, ir.Out)
+			for _, x := range r.trace[n:] {
+				x.maker = true
+			}
 		}
 	}
 	if p := c.Launch.Predicate; p != nil {

@@ -48,7 +48,7 @@ func (r *depRegion) against(a *access, list *[]*access) {
 		if p.task == a.task || !p.part.overlaps(a.part) {
 			continue
 		}
-		if r.edge(p.node, a, hazard(p, a)) && a.write && a.part.covers(p.part) {
+		if r.edge(p.node, a, hazard(p, a)) && a.write && a.part.covers(p.part) && !p.maker {
 			killed = append(killed, p)
 			switch {
 			case p.depth < a.depth:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/ptobuild/ptobuild/codegen/orch"
@@ -22,7 +23,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// number reads how many programs to try from the environment.
+// number reads how many programs to try from the environment; CROSSCHECK_FIRST is the first seed. More of them than CI runs find more:
+//
+//	CROSSCHECK_FIRST=1000 CROSSCHECK_RESULTS=10000 go test -run TestResults ./internal/crosscheck
 func number(t testing.TB, name string, normal int) uint64 {
 	if s := os.Getenv(name); s != "" {
 		n, err := strconv.Atoi(s)
@@ -40,10 +43,11 @@ func optionsOf(seed uint64) passes.Options {
 
 // TestResults compares plans with the reference (X-03, and that no pass or lowering changes the meaning).
 func TestResults(t *testing.T) {
+	t.Parallel()
 	refused := map[diag.Code]int{}
 	ran, failed := 0, 0
 	first := number(t, "CROSSCHECK_FIRST", 0)
-	for seed := first; seed < first+number(t, "CROSSCHECK_RESULTS", 400); seed++ {
+	for seed := first; seed < first+number(t, "CROSSCHECK_RESULTS", 300); seed++ {
 		opt := optionsOf(seed)
 		check := func(src string) (diag.Code, *problem) {
 			b, code, p := build(src, opt)
@@ -72,10 +76,54 @@ func TestResults(t *testing.T) {
 		}
 	}
 	t.Logf("%d ran, refused: %v", ran, refused)
+	if total := number(t, "CROSSCHECK_RESULTS", 300); uint64(ran) < total/2 {
+		t.Errorf("the generator is too wild: only %d of %d programs ran", ran, total)
+	}
+}
+
+// TestDerivedOrder checks that derived dependencies that cover a body order all its conflicts: every order of the tasks gives the same result. The trips of
+// pl.parallel are left out: the program says that they do not conflict, and these do.
+func TestDerivedOrder(t *testing.T) {
+	t.Parallel()
+	covered, failed := 0, 0
+	first := number(t, "CROSSCHECK_FIRST", 0)
+	for seed := first; seed < first+number(t, "CROSSCHECK_ORDERS", 200); seed++ {
+		check := func(body []*node) *problem {
+			src := source(body)
+			if strings.Contains(src, "pl.parallel") {
+				return nil
+			}
+			b, _, p := build(src, passes.Options{AutoDeps: true})
+			if b == nil || !b.covered {
+				return p
+			}
+			if _, p := b.checkResults(false); p != nil {
+				return p
+			}
+			covered++
+			return b.checkOrders()
+		}
+		body := generate(seed)
+		if p := check(body); p != nil {
+			small := shrink(body, 2000, func(body []*node) bool {
+				q := check(body)
+				return q != nil && q.kind == p.kind
+			})
+			t.Errorf("seed %d: %v\n%s", seed, check(small), source(small)[len(kernels):])
+			if failed++; failed == 10 {
+				break
+			}
+		}
+	}
+	t.Logf("%d covered", covered)
+	if covered == 0 {
+		t.Error("no body was covered")
+	}
 }
 
 // TestCompiled holds the compiled C++ of each API profile against its plan: both make the same calls and leave the same memory, in any order of the tasks.
 func TestCompiled(t *testing.T) {
+	t.Parallel()
 	tools, err := native.FindToolchain("")
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +133,7 @@ func TestCompiled(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := number(t, "CROSSCHECK_FIRST", 0)
-	n := number(t, "CROSSCHECK_COMPILED", 20)
+	n := number(t, "CROSSCHECK_COMPILED", 12)
 	var seeds []uint64
 	for seed := first; uint64(len(seeds)) < n; seed++ {
 		if b, _, _ := build(source(generate(seed)), optionsOf(seed)); b != nil {

@@ -129,10 +129,11 @@ type names struct {
 	loops  []string // loop variables among them, of trips 0…3
 	ids    []string // TaskIds, possibly invalid
 	arrays []string // arrays of three TaskIds
+	tables []string // arrays of three integers
 }
 
 func (v names) clone() names {
-	return names{slices.Clone(v.whole), slices.Clone(v.locals), slices.Clone(v.quads), slices.Clone(v.nums), slices.Clone(v.loops), slices.Clone(v.ids), slices.Clone(v.arrays)}
+	return names{slices.Clone(v.whole), slices.Clone(v.locals), slices.Clone(v.quads), slices.Clone(v.nums), slices.Clone(v.loops), slices.Clone(v.ids), slices.Clone(v.arrays), slices.Clone(v.tables)}
 }
 
 // generator writes random programs that are valid by construction; only rules that need the whole flow (a buffer or TaskId used after its scope) can still
@@ -142,6 +143,7 @@ type generator struct {
 	names
 	out      []*node // the block being written
 	next     int
+	taken    map[string]bool // of the awkward names
 	depth    int
 	manual   bool
 	parallel int // open pl.parallel loops
@@ -150,7 +152,7 @@ type generator struct {
 
 // generate gives the body of main of a seed.
 func generate(seed uint64) []*node {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 11))}
+	g := &generator{Rand: rand.New(rand.NewPCG(seed, 11)), taken: map[string]bool{}}
 	g.whole, g.nums = []string{"x", "y", "z"}, []string{"n", "m"}
 	g.line("y = self.copy(x, y)") // Out: nothing may read it before
 	for range g.IntN(10) + 3 {
@@ -190,7 +192,17 @@ func (g *generator) some(most int) {
 func (g *generator) pick(from []string) string { return from[g.IntN(len(from))] }
 func (g *generator) coin() bool                { return g.IntN(2) == 0 }
 
+// awkward are names that generated code could want for itself.
+var awkward = []string{"ext_x", "ext_y", "ext_c", "alloc_0", "alloc_1", "params_t0", "params_t2", "params_t1_deps", "task_0_outs", "task_3_outs", "t1_ci", "int", "new", "Tensor",
+	"Arg", "std", "orch_args", "n_conv", "y_tid", "i", "indices_r1", "phase_fence_barrier_0_outs", "PTO2TaskId", "rt_submit_aiv_task", "w3_shapes", "o", "a", "uint32_t"}
+
 func (g *generator) name(base string) string {
+	if g.IntN(8) == 0 && len(g.taken) < len(awkward) {
+		if s := awkward[g.IntN(len(awkward))]; !g.taken[s] {
+			g.taken[s] = true
+			return s
+		}
+	}
 	g.next++
 	return fmt.Sprint(base, g.next)
 }
@@ -253,6 +265,9 @@ func (g *generator) cond(depth int) string {
 			return fmt.Sprintf("not (%s)", g.cond(depth-1))
 		}
 	}
+	if len(g.ids) > 0 && g.IntN(8) == 0 {
+		return fmt.Sprintf("pl.system.task_is_valid(%s)", g.pick(g.ids))
+	}
 	if g.IntN(6) == 0 {
 		return fmt.Sprintf("pl.read(c, [%d, 0]) > %d", g.IntN(8), g.IntN(5))
 	}
@@ -306,7 +321,7 @@ func (g *generator) id() (name string, after func()) {
 
 func (g *generator) stmt() {
 	deep := g.depth >= 3
-	switch k := g.IntN(40); {
+	switch k := g.IntN(44); {
 	case k < 3:
 		g.create()
 	case k == 3:
@@ -451,7 +466,7 @@ func (g *generator) stmt() {
 			g.line("%s = %s - 1", w, w)
 		})
 		g.nums = append(g.nums, w)
-	case k == 34 && !deep:
+	case k == 34 && !deep && !g.manual: // nothing would order the reads after the tasks
 		g.block(fmt.Sprintf("while pl.read(c, [%d, 0]) < %d:", g.IntN(8), g.IntN(6)+1), func() {
 			g.counting++
 			g.some(1)
@@ -460,6 +475,22 @@ func (g *generator) stmt() {
 		})
 	case k < 39 && !deep:
 		g.loop()
+	case k == 39:
+		a, b := g.name("e"), g.name("w")
+		g.line("%s = pl.slice(%s, [8, 16], [%s, 0])", a, g.target(), g.below(9))
+		g.line("%s = pl.slice(%s, [4, 16], [%s, 0])", b, a, g.below(5))
+		g.line("%s = self.qupd(%s)", b, b)
+		g.quads = append(g.quads, b)
+	case k == 40:
+		a := g.name("k")
+		g.line("%s = pl.array.create(3, pl.INT64)", a)
+		g.tables = append(g.tables, a)
+	case k == 41 && len(g.tables) > 0:
+		g.line("%s[%s] = (%s) %% 50", g.pick(g.tables), g.below(3), g.num(2))
+	case k == 42 && len(g.tables) > 0:
+		v := g.name("s")
+		g.line("%s = pl.cast(%s[%s], pl.INDEX)", v, g.pick(g.tables), g.below(3))
+		g.nums = append(g.nums, v)
 	default:
 		o := g.target()
 		g.line("%s = self.copy(%s, %s)", o, g.pick(g.whole), o)
@@ -555,8 +586,16 @@ func (g *generator) spmd() {
 func (g *generator) loop() {
 	i := g.name("i")
 	var head string
-	k := g.IntN(9)
+	k := g.IntN(10)
 	switch k {
+	case 9:
+		// Any bounds; the variable is no index.
+		g.block(fmt.Sprintf("for %s in pl.range(%s, %s, %s):", i, g.below(5), []string{g.below(6), "(" + g.num(2) + ") % 9 - 2"}[g.IntN(2)],
+			[]string{"1", "2", "-1", "-3", g.below(2) + " + 1", "1 - 2 * (" + g.below(2) + ")"}[g.IntN(6)]), func() {
+			g.nums = append(g.nums, i)
+			g.some(2)
+		})
+		return
 	case 0, 1:
 		head = fmt.Sprintf("pl.parallel(%d)", g.IntN(3)+2)
 	case 2:

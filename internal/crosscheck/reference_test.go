@@ -29,7 +29,7 @@ type task struct {
 	Early   bool
 }
 
-// Values are int64, float32, bool, view, tile, ids, *[]ids (an array of TaskIds) and []any (a tuple).
+// Values are int64, float32, bool, view, tile, ids, *[]any (an array) and []any (a tuple).
 type (
 	buffer struct {
 		width int
@@ -218,9 +218,9 @@ func (r *reference) waits(fr frame, deps []ir.Expr) ids {
 		switch x := r.eval(fr, d).(type) {
 		case ids:
 			out = union(out, x)
-		case *[]ids:
+		case *[]any:
 			for _, y := range *x {
-				out = union(out, y)
+				out = union(out, y.(ids))
 			}
 		}
 	}
@@ -427,14 +427,22 @@ func (r *reference) op(fr frame, e *ir.OpCall) any {
 	case "tile.get_block_idx":
 		return r.block
 	case "array.create":
-		a := make([]ids, r.int(fr, e.Args[0]))
+		a := make([]any, r.int(fr, e.Args[0]))
+		for i := range a {
+			a[i] = int64(0)
+			if ir.IsTaskIDArray(e.Typ) {
+				a[i] = ids(nil)
+			}
+		}
 		return &a
 	case "array.update_element":
-		a := arg(0).(*[]ids)
-		(*a)[r.int(fr, e.Args[1])] = arg(2).(ids)
+		a := arg(0).(*[]any)
+		(*a)[r.int(fr, e.Args[1])] = arg(2)
 		return a
 	case "array.get_element":
-		return (*arg(0).(*[]ids))[r.int(fr, e.Args[1])]
+		return (*arg(0).(*[]any))[r.int(fr, e.Args[1])]
+	case "system.task_is_valid":
+		return len(arg(0).(ids)) > 0
 	case "system.task_invalid":
 		return ids(nil)
 	case "system.task_dummy":

@@ -39,6 +39,7 @@ type body struct {
 	dumpTags  []*ir.Var
 	typed     map[*ir.ConstInt]bool // INDEX constants written pl.const(…, pl.INDEX): they do not take another operand's dtype
 	mems      map[string]*ir.Var    // allocations that types name by a string
+	printed   map[string]*ir.Var    // in printed IR: the Var of each name
 	returned  *ir.Return
 	// readsExtent: some type may hold a tensor.dim.
 	readsExtent bool
@@ -83,6 +84,17 @@ func (b *body) block(kind regionKind, at syntax.Node, read func()) ir.Block {
 // variable makes a Var and binds its name in the innermost frame.
 func (b *body) variable(name string, t ir.Type, at diag.Span) *ir.Var {
 	v := &ir.Var{Hint: name, Typ: t, Pos: at}
+	if b.mode == Dump {
+		// In printed IR a name is one Var, wherever it is defined again.
+		if old := b.printed[name]; old != nil && b.sameTypes(old.Typ, t) {
+			v = old
+		} else {
+			if b.printed == nil {
+				b.printed = map[string]*ir.Var{}
+			}
+			b.printed[name] = v
+		}
+	}
 	if name != "_" || b.mode == Dump {
 		b.names.set(name, &binding{expr: v, region: b.region, at: at})
 	}

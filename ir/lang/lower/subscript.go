@@ -377,6 +377,9 @@ func (b *body) subscriptWrite(t *syntax.Subscript, value syntax.Expr) {
 			b.errorf(CodeSubscript, value, "an element of '%s' is %s, got %s", n.ID, dt.DType, typeText(src.Type()))
 			return
 		}
+		if c, lit := src.(*ir.ConstInt); lit && c.DType != dt.DType { // also one that a name stands for
+			src = &ir.ConstInt{Value: c.Value, DType: dt.DType, Pos: c.Pos}
+		}
 		set(&ir.OpCall{Op: "array.update_element", Args: []ir.Expr{dst, i, src}, Typ: dt, Pos: b.spanOf(t, value)})
 	case *ir.TensorType:
 		if e, fine := b.assembled(t, dst, dt.Shape, src, value, good, "tensor"); fine {
