@@ -17,7 +17,7 @@ if command -v apt-get >/dev/null 2>&1; then
     if [ "$(id -u)" = 0 ] || { [ -n "$sudo" ] && $sudo -n true 2>/dev/null; }; then
         echo "installing g++ ..." >&2
         $sudo apt-get update -qq
-        DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends g++ >/dev/null
+        $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends g++ >/dev/null
         exit 0
     fi
 fi

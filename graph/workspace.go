@@ -103,8 +103,11 @@ func (w *Workspace) Here(dir string) string {
 	return filepath.ToSlash(rel)
 }
 
-// dslMark is in every DSL source: it imports the language.
-var dslMark = []byte("pypto")
+// A DSL source imports the language; one that only uses its decorators forgot to.
+var (
+	dslMark      = []byte("pypto")
+	decoratorUse = []byte("@pl.")
+)
 
 // SourceFiles lists the DSL sources by path from the root: those that the workspace's globs match, or by default every .py file that mentions pypto.
 func (w *Workspace) SourceFiles() ([]string, diag.List) {
@@ -146,7 +149,7 @@ func (w *Workspace) SourceFiles() ([]string, diag.List) {
 		if err != nil {
 			return err
 		}
-		if bytes.Contains(b, dslMark) {
+		if bytes.Contains(b, dslMark) || bytes.Contains(b, decoratorUse) {
 			files = append(files, rel)
 		}
 		return nil

@@ -105,6 +105,9 @@ func (a *app) test(ctx context.Context, args []string, f testFlags) error {
 	printed := 0 // verdicts appear in the order of Pto.toml, each as soon as those before it are there
 	if err := graph.Each(f.jobs, tests, func(i int, x graph.Test) error {
 		v := t.Run(ctx, x.Config, x.Target)
+		if ctx.Err() != nil { // interrupted: the verdict says nothing about the program
+			return context.Cause(ctx)
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		res.Tests[i] = v

@@ -10,4 +10,5 @@ const (
 	CodeFactory diag.Code = "PTO-D104" // a factory that gives no program
 	CodeArgs    diag.Code = "PTO-D105" // a parameter value that no entry takes
 	CodeUnread  diag.Code = "PTO-D106" // definitions in a function that cannot be called without arguments (warning)
+	CodeImport  diag.Code = "PTO-D107" // the DSL is used but not imported
 )

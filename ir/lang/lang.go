@@ -77,6 +77,26 @@ func (l *loading) damaged(file string, at syntax.Range) bool {
 // dumpHeader starts printed IR.
 const dumpHeader = "# pypto.program:"
 
+// missingImport reports a file that decorates with pl but never imports it: its names mean nothing, so nothing in it is a program.
+func missingImport(file string, text []byte) diag.List {
+	line, n := 1, 0
+	for l := range bytes.Lines(text) {
+		if bytes.Contains(l, []byte("pypto")) {
+			return nil
+		}
+		if n == 0 && bytes.HasPrefix(l, []byte("@pl.")) {
+			n = line
+		}
+		line++
+	}
+	if n == 0 {
+		return nil
+	}
+	at := diag.Span{File: file, Line: int32(n), Col: 2, EndLine: int32(n), EndCol: 4}
+	return diag.List{diag.Errorf(CodeImport, at, "name 'pl' is not defined: this file does not import the language").
+		WithHint("add `import pypto.language as pl` at the top")}
+}
+
 // Load reads one file. The list holds the errors; the unit is never nil and holds the programs that have none.
 func Load(file string, opt Options) (*Unit, diag.List) {
 	l := &loading{opt: opt, texts: map[string][]byte{}, used: map[*eval.DSL]bool{}, names: map[string]int{}}
@@ -89,6 +109,9 @@ func Load(file string, opt Options) (*Unit, diag.List) {
 	l.note(ds)
 	if m != nil && m.Tree != nil {
 		l.module(m)
+	}
+	if len(l.unit.Programs) == 0 && !l.errors.HasErrors() {
+		l.errors.Add(missingImport(file, l.texts[file])...)
 	}
 	l.unit.Files, l.unit.Missing, l.unit.EnvRead, l.unit.Params = l.files(), l.loader.Missing(), l.loader.EnvRead(), l.params
 	l.unit.Warnings = l.unit.Warnings.Sort()

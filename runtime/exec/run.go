@@ -61,7 +61,11 @@ func (e *Plan) Run(ctx context.Context, job *Job) ([]Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		runErr := interp.Run(job.Plan, interp.Args{Tensors: entry, Scalars: job.Scalars}, rt)
+		runErr := interp.Run(job.Plan, interp.Args{Tensors: entry, Scalars: job.Scalars, Stop: func() error { return context.Cause(ctx) }}, rt)
+		if err := context.Cause(ctx); err != nil {
+			rt.Close()
+			return nil, err
+		}
 		res := Finish(rt, entry)
 		if runErr != nil && !res.Failed() {
 			res.Diags.Add(diag.AsList(runErr, CodeInternal)...)

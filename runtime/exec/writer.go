@@ -34,7 +34,7 @@ func (e *Plan) LastWriter(ctx context.Context, job *Job, s Schedule, tensor, off
 		return nil, diag.Errorf(CodeData, diag.Span{}, "bytes %d to %d of entry tensor %d do not exist", offset, offset+size, tensor)
 	}
 	w.cell = rt.Memory().Bytes(entry[tensor].Addr+uint64(offset), uint64(size))
-	if err := interp.Run(job.Plan, interp.Args{Tensors: entry, Scalars: job.Scalars}, rt); err != nil {
+	if err := interp.Run(job.Plan, interp.Args{Tensors: entry, Scalars: job.Scalars, Stop: func() error { return context.Cause(ctx) }}, rt); err != nil {
 		return nil, err
 	}
 	if err := rt.Finish(); err != nil {

@@ -463,7 +463,7 @@ struct TensorCreateInfo {
 };
 
 // The result of a submit or alloc: the task's id and the buffers made for it, in add_output order.
-class TaskOutputTensors {
+class [[maybe_unused]] TaskOutputTensors {
 public:
     TaskOutputTensors() = default;
     explicit TaskOutputTensors(const pto::Outputs& o) : o_(o) {}

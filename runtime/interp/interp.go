@@ -20,10 +20,12 @@ type Args struct {
 	Scalars []uint64     // bit patterns
 	// MaxSteps bounds the loop trips of a run; 0 means DefaultSteps.
 	MaxSteps int64
+	// Stop, when set, is asked now and then; its error ends the run and is what Run returns.
+	Stop func() error
 }
 
-// DefaultSteps is how many loop trips a run may make before it counts as endless: a few seconds' worth.
-const DefaultSteps = 20_000_000
+// DefaultSteps is how many loop trips a run may make before it counts as endless: some seconds' worth when each submits a task.
+const DefaultSteps = 2_000_000
 
 const maxArray = 1 << 24
 
@@ -114,6 +116,7 @@ type frame struct {
 	stmt       plan.Stmt
 	steps      int64
 	limit      int64
+	stop       func() error
 	entries    []sim.Tensor
 	scalars    []uint64
 	ints       []int64
@@ -162,10 +165,18 @@ func (fr *frame) fail(code diag.Code, format string, args ...any) {
 	fr.check()
 }
 
+// stopEvery is how many loop trips pass between two questions whether to stop.
+const stopEvery = 256
+
 func (fr *frame) step() {
+	if fr.stop != nil && fr.steps%stopEvery == 0 {
+		if err := fr.stop(); err != nil {
+			panic(stopped{err})
+		}
+	}
 	if fr.steps++; fr.steps > fr.limit {
 		d := diag.Errorf(CodeSteps, fr.site(), "the orchestration made more than %d loop trips", fr.limit).
-			WithHint("does this loop end? A condition that reads a tensor needs a task that changes it; raise the limit if it is right")
+			WithHint("does this loop end? A condition that reads a tensor needs a task that changes it")
 		fr.rt.Fail(sim.ExplicitFatal, "event-limit", d)
 		fr.check()
 	}

@@ -107,7 +107,7 @@ func numberType(t plan.CType) ctype {
 
 func (c *compiler) frame(rt *sim.Runtime, args Args) *frame {
 	fr := &frame{
-		rt: rt, limit: args.MaxSteps, entries: args.Tensors, scalars: args.Scalars,
+		rt: rt, limit: args.MaxSteps, stop: args.Stop, entries: args.Tensors, scalars: args.Scalars,
 		idArrays: make([][]sim.TaskID, c.count[idArrays]), uintArrays: make([][]uint32, c.count[uintArrays]), numArrays: make([][]slotValue, c.count[numArrays]),
 		tensors: make([]sim.Tensor, c.count[tensors]), ids: make([]sim.TaskID, c.count[ids]), outs: make([]sim.Outputs, c.count[outputs]),
 		infos: make([]sim.CreateInfo, c.count[infos]), floats: make([]float64, c.count[floats]), ints: make([]int64, c.count[ints]),
