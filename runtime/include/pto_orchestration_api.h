@@ -60,7 +60,10 @@ inline float float_of(uint32_t u) { float f; memcpy(&f, &u, 4); return f; }
 // Round to nearest, ties to even: IEEE half.
 inline uint16_t to_half(float f) {
     const uint32_t u = bits_of(f), sign = (u >> 16) & 0x8000u, mag = u & 0x7fffffffu;
-    if (mag >= 0x7f800000u) return static_cast<uint16_t>(sign | 0x7c00u | (mag > 0x7f800000u ? 0x200u : 0u));
+    if (mag > 0x7f800000u) {  // NaN keeps as much of its payload as fits
+        const uint32_t man = (mag >> 13) & 0x3ffu;
+        return static_cast<uint16_t>(sign | 0x7c00u | (man ? man : 0x200u));
+    }
     if (mag >= 0x47800000u) return static_cast<uint16_t>(sign | 0x7c00u);
     if (mag < 0x38800000u) {  // subnormal: let the addition align and round
         const float t = float_of(mag) + 0.5f;
@@ -79,7 +82,7 @@ inline float from_half(uint16_t h) {
 
 inline uint16_t to_bfloat(float f) {
     const uint32_t u = bits_of(f);
-    if ((u & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((u >> 16) | 0x40u);
+    if ((u & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((u >> 16) | ((u & 0x7f0000u) ? 0u : 0x40u));
     return static_cast<uint16_t>((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
 }
 

@@ -3,6 +3,7 @@ package interp
 import (
 	"math"
 
+	"github.com/ptobuild/ptobuild/internal/float16"
 	"github.com/ptobuild/ptobuild/ir"
 )
 
@@ -134,9 +135,9 @@ func round(v float64, t ctype) float64 {
 	case cFloat:
 		return float64(float32(v))
 	case cHalf:
-		return float64(halfValue(toHalf(float32(v))))
+		return float64(float16.FromHalf(float16.ToHalf(float32(v))))
 	case cBF16:
-		return float64(math.Float32frombits(uint32(toBFloat(float32(v))) << 16))
+		return float64(float16.FromBF16(float16.ToBF16(float32(v))))
 	}
 	return v
 }
@@ -193,9 +194,9 @@ func bitsOfInt(v int64, t ctype) uint64 {
 func bitsOfFloat(v float64, t ctype) uint64 {
 	switch t {
 	case cHalf:
-		return uint64(toHalf(float32(v)))
+		return uint64(float16.ToHalf(float32(v)))
 	case cBF16:
-		return uint64(toBFloat(float32(v)))
+		return uint64(float16.ToBF16(float32(v)))
 	case cFloat:
 		return uint64(math.Float32bits(float32(v)))
 	}
@@ -206,52 +207,11 @@ func bitsOfFloat(v float64, t ctype) uint64 {
 func floatOfBits(b uint64, t ctype) float64 {
 	switch t {
 	case cHalf:
-		return float64(halfValue(uint16(b)))
+		return float64(float16.FromHalf(uint16(b)))
 	case cBF16:
-		return float64(math.Float32frombits(uint32(b) << 16))
+		return float64(float16.FromBF16(uint16(b)))
 	case cFloat:
 		return float64(math.Float32frombits(uint32(b)))
 	}
 	return math.Float64frombits(b)
-}
-
-// toHalf rounds to the nearest IEEE half, ties to even.
-func toHalf(f float32) uint16 {
-	u := math.Float32bits(f)
-	sign := uint16(u >> 16 & 0x8000)
-	mag := u & 0x7fffffff
-	switch {
-	case mag > 0x7f800000:
-		return sign | 0x7e00
-	case mag >= 0x47800000:
-		return sign | 0x7c00
-	case mag < 0x38800000: // subnormal: the addition aligns and rounds
-		t := math.Float32frombits(mag) + 0.5
-		return sign | uint16(math.Float32bits(t)-math.Float32bits(0.5))
-	}
-	return sign | uint16((mag-0x38000000+0xfff+mag>>13&1)>>13)
-}
-
-func halfValue(h uint16) float32 {
-	sign, exp, man := uint32(h&0x8000)<<16, uint32(h>>10&0x1f), uint32(h&0x3ff)
-	switch {
-	case exp == 31:
-		return math.Float32frombits(sign | 0x7f800000 | man<<13)
-	case exp != 0:
-		return math.Float32frombits(sign | (exp+112)<<23 | man<<13)
-	}
-	f := float32(man) * 0x1p-24
-	if sign != 0 {
-		return -f
-	}
-	return f
-}
-
-// toBFloat rounds to the nearest bfloat16, ties to even.
-func toBFloat(f float32) uint16 {
-	u := math.Float32bits(f)
-	if u&0x7fffffff > 0x7f800000 {
-		return uint16(u>>16 | 0x40)
-	}
-	return uint16((u + 0x7fff + u>>16&1) >> 16)
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"math"
 
+	"github.com/ptobuild/ptobuild/internal/float16"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
@@ -145,9 +146,9 @@ func (m *machine) bindScalar(p *param, a *sim.Scalar) {
 	case "f32":
 		f = float64(math.Float32frombits(uint32(a.Bits)))
 	case "f16":
-		f = float64(fromHalf(uint16(a.Bits)))
+		f = float64(float16.FromHalf(uint16(a.Bits)))
 	case "bf16":
-		f = float64(fromBF16(uint16(a.Bits)))
+		f = float64(float16.FromBF16(uint16(a.Bits)))
 	default:
 		if p.slot.kind == floatSlot {
 			m.floats[p.slot.i] = float64(decode(uint32(a.Bits), p.dtype))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/internal/float16"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ir/plan"
 	"github.com/ptobuild/ptobuild/ops"
@@ -143,11 +144,11 @@ func TestScalarArguments(t *testing.T) {
 		want float64
 	}{
 		{ir.INT32, 0xffffffff, "i32", -1}, {ir.INT32, math.MaxUint64, "i64", -1}, {ir.INDEX, 1 << 40, "i64", 1 << 40}, {ir.UINT8, 300, "u64", 44},
-		{ir.FP32, uint64(math.Float32bits(1.5)), "f32", 1.5}, {ir.FP32, math.Float64bits(-2.25), "f64", -2.25}, {ir.FP16, uint64(toHalf(0.5)), "f16", 0.5},
-		{ir.BF16, uint64(toBF16(3)), "bf16", 3}, {ir.BOOL, 1, "b8", 1},
-		{ir.FP16, uint64(math.Float32bits(1.5)), "f32", 1.5}, {ir.BF16, math.Float64bits(2.5), "f64", 2.5}, {ir.BF16, uint64(toHalf(0.5)), "f16", 0.5},
-		{ir.FP32, uint64(toBF16(3)), "bf16", 3}, {ir.INT32, uint64(math.Float32bits(-7.75)), "f32", -7}, {ir.INT8, math.Float64bits(1e9), "f64", 127},
-		{ir.FP16, uint64(toHalf(0.5)), "u16", 0.5}, {ir.FP32, uint64(math.Float32bits(1.5)), "u64", 1.5},
+		{ir.FP32, uint64(math.Float32bits(1.5)), "f32", 1.5}, {ir.FP32, math.Float64bits(-2.25), "f64", -2.25}, {ir.FP16, uint64(float16.ToHalf(0.5)), "f16", 0.5},
+		{ir.BF16, uint64(float16.ToBF16(3)), "bf16", 3}, {ir.BOOL, 1, "b8", 1},
+		{ir.FP16, uint64(math.Float32bits(1.5)), "f32", 1.5}, {ir.BF16, math.Float64bits(2.5), "f64", 2.5}, {ir.BF16, uint64(float16.ToHalf(0.5)), "f16", 0.5},
+		{ir.FP32, uint64(float16.ToBF16(3)), "bf16", 3}, {ir.INT32, uint64(math.Float32bits(-7.75)), "f32", -7}, {ir.INT8, math.Float64bits(1e9), "f64", 127},
+		{ir.FP16, uint64(float16.ToHalf(0.5)), "u16", 0.5}, {ir.FP32, uint64(math.Float32bits(1.5)), "u64", 1.5},
 	} {
 		b := kernelOf(t, "k")
 		o, s := b.out("o", ir.FP32, 1), b.scalar("s", c.d)

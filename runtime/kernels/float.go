@@ -4,58 +4,12 @@ import (
 	"math"
 	"sync"
 
+	"github.com/ptobuild/ptobuild/internal/float16"
 	"github.com/ptobuild/ptobuild/ir"
 )
 
 // Narrow floats. Tiles hold float32 whatever their dtype; a value of FP16, BF16 or FP8 is a float32 that the dtype can represent. Rounding is to
 // nearest, ties to even (spec: dsl-ir 4.5).
-
-func fromHalf(h uint16) float32 {
-	sign := uint32(h&0x8000) << 16
-	man := uint32(h & 0x3ff)
-	switch exp := uint32(h >> 10 & 0x1f); exp {
-	case 0: // zero or subnormal: man · 2^-24, exact
-		return math.Float32frombits(math.Float32bits(float32(man)*0x1p-24) | sign)
-	case 0x1f:
-		return math.Float32frombits(sign | 0x7f800000 | man<<13)
-	default:
-		return math.Float32frombits(sign | (exp+112)<<23 | man<<13)
-	}
-}
-
-func toHalf(f float32) uint16 {
-	b := math.Float32bits(f)
-	sign := uint16(b >> 16 & 0x8000)
-	b &= 0x7fffffff
-	switch {
-	case b > 0x7f800000: // NaN keeps as much of its payload as fits
-		if man := uint16(b >> 13 & 0x3ff); man != 0 {
-			return sign | 0x7c00 | man
-		}
-		return sign | 0x7e00
-	case b >= 0x47800000: // 65536 and above
-		return sign | 0x7c00
-	case b < 0x38800000: // subnormal: the addition rounds at bit 2^-24
-		const magic = 0x3f000000 // 0.5
-		return sign | uint16(math.Float32bits(math.Float32frombits(b)+0.5)-magic)
-	}
-	odd := b >> 13 & 1
-	b += 0xc8000000 + 0xfff + odd // rebias by 15-127; a carry out of the mantissa reaches infinity by itself
-	return sign | uint16(b>>13)
-}
-
-func fromBF16(h uint16) float32 { return math.Float32frombits(uint32(h) << 16) }
-
-func toBF16(f float32) uint16 {
-	b := math.Float32bits(f)
-	if b&0x7fffffff > 0x7f800000 {
-		if b&0x7f0000 == 0 { // the payload would be lost, leaving infinity
-			return uint16(b>>16) | 0x40
-		}
-		return uint16(b >> 16)
-	}
-	return uint16((b + 0x7fff + b>>16&1) >> 16)
-}
 
 // small is an 8-bit float format.
 type small struct {
@@ -148,9 +102,9 @@ func toE8M0(f float32) uint8 {
 func roundTo(f float32, d ir.DType) float32 {
 	switch d {
 	case ir.FP16:
-		return fromHalf(toHalf(f))
+		return float16.FromHalf(float16.ToHalf(f))
 	case ir.BF16:
-		return fromBF16(toBF16(f))
+		return float16.FromBF16(float16.ToBF16(f))
 	case ir.FP8E4M3FN:
 		return e4m3.decode()[e4m3.encode(f)]
 	case ir.FP8E5M2:
@@ -167,11 +121,11 @@ func roundRow(x []float32, d ir.DType) {
 	case ir.FP32, ir.FP64:
 	case ir.FP16:
 		for i, f := range x {
-			x[i] = fromHalf(toHalf(f))
+			x[i] = float16.FromHalf(float16.ToHalf(f))
 		}
 	case ir.BF16:
 		for i, f := range x {
-			x[i] = fromBF16(toBF16(f))
+			x[i] = float16.FromBF16(float16.ToBF16(f))
 		}
 	default:
 		for i, f := range x {
@@ -281,9 +235,9 @@ func nearest(x float64, d ir.DType) float32 {
 func code(f float32, d ir.DType) uint32 {
 	switch d {
 	case ir.FP16:
-		return uint32(toHalf(f))
+		return uint32(float16.ToHalf(f))
 	case ir.BF16:
-		return uint32(toBF16(f))
+		return uint32(float16.ToBF16(f))
 	case ir.FP8E4M3FN:
 		return uint32(e4m3.encode(f))
 	case ir.FP8E5M2:
@@ -298,9 +252,9 @@ func code(f float32, d ir.DType) uint32 {
 func decode(c uint32, d ir.DType) float32 {
 	switch d {
 	case ir.FP16:
-		return fromHalf(uint16(c))
+		return float16.FromHalf(uint16(c))
 	case ir.BF16:
-		return fromBF16(uint16(c))
+		return float16.FromBF16(uint16(c))
 	case ir.FP8E4M3FN:
 		return e4m3.decode()[uint8(c)]
 	case ir.FP8E5M2:

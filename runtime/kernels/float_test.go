@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/ptobuild/ptobuild/internal/float16"
 	"github.com/ptobuild/ptobuild/ir"
 )
 
@@ -12,10 +13,10 @@ import (
 func TestHalfRoundTrip(t *testing.T) {
 	for c := range 1 << 16 {
 		h := uint16(c)
-		if got := toHalf(fromHalf(h)); got != h {
+		if got := float16.ToHalf(float16.FromHalf(h)); got != h {
 			t.Fatalf("FP16 %#04x comes back as %#04x", h, got)
 		}
-		if got := toBF16(fromBF16(h)); got != h {
+		if got := float16.ToBF16(float16.FromBF16(h)); got != h {
 			t.Fatalf("BF16 %#04x comes back as %#04x", h, got)
 		}
 	}
@@ -42,7 +43,7 @@ func halfValue(h uint16) float64 {
 
 func TestHalfValues(t *testing.T) {
 	for c := range 1 << 16 {
-		want, got := halfValue(uint16(c)), float64(fromHalf(uint16(c)))
+		want, got := halfValue(uint16(c)), float64(float16.FromHalf(uint16(c)))
 		if got != want && !(got != got && want != want) {
 			t.Fatalf("FP16 %#04x is %v, want %v", c, got, want)
 		}
@@ -115,8 +116,8 @@ func TestHalfOfRandomFloats(t *testing.T) {
 		if f != f {
 			continue
 		}
-		h := toHalf(f)
-		v := float64(fromHalf(h))
+		h := float16.ToHalf(f)
+		v := float64(float16.FromHalf(h))
 		lo, hi := float64(neighbour(float32(v), ir.FP16, false)), float64(neighbour(float32(v), ir.FP16, true))
 		if math.IsInf(v, 0) {
 			if math.Abs(float64(f)) < 65520 {

@@ -3,6 +3,7 @@ package kernels
 import (
 	"math"
 
+	"github.com/ptobuild/ptobuild/internal/float16"
 	"github.com/ptobuild/ptobuild/ir"
 )
 
@@ -192,7 +193,7 @@ func roundAwayBF16(x []float32) {
 	for j, v := range x {
 		b := math.Float32bits(v)
 		if b&0x7fffffff > 0x7f800000 {
-			x[j] = fromBF16(toBF16(v))
+			x[j] = float16.FromBF16(float16.ToBF16(v))
 			continue
 		}
 		x[j] = math.Float32frombits((b + 0x8000) &^ 0xffff)

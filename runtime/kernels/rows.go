@@ -4,6 +4,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/ptobuild/ptobuild/internal/float16"
 	"github.com/ptobuild/ptobuild/ir"
 )
 
@@ -177,12 +178,12 @@ func (m *machine) fetchF(r *region, off, n, stride int, buf *[]float32) []float3
 		case ir.FP16:
 			src := typed[uint16](r.mem, off, span(n, stride))
 			for j := range d {
-				d[j] = fromHalf(src[j*stride])
+				d[j] = float16.FromHalf(src[j*stride])
 			}
 		case ir.BF16:
 			src := typed[uint16](r.mem, off, span(n, stride))
 			for j := range d {
-				d[j] = fromBF16(src[j*stride])
+				d[j] = float16.FromBF16(src[j*stride])
 			}
 		case ir.FP8E4M3FN, ir.FP8E5M2, ir.FP8E8M0:
 			src := typed[uint8](r.mem, off, span(n, stride))
@@ -301,12 +302,12 @@ func (m *machine) putF(r *region, off, stride int, x []float32) {
 		case ir.FP16:
 			d := typed[uint16](r.mem, off, span(n, stride))
 			for j, v := range x {
-				d[j*stride] = toHalf(v)
+				d[j*stride] = float16.ToHalf(v)
 			}
 		case ir.BF16:
 			d := typed[uint16](r.mem, off, span(n, stride))
 			for j, v := range x {
-				d[j*stride] = toBF16(v)
+				d[j*stride] = float16.ToBF16(v)
 			}
 		case ir.FP8E4M3FN, ir.FP8E5M2, ir.FP8E8M0:
 			d := typed[uint8](r.mem, off, span(n, stride))
