@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-func open(t *testing.T) (Store, string) {
+func open(t *testing.T) (*Disk, string) {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := NewDisk(dir)
+	s, err := NewDisk(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestKeysDoNotRunTogether(t *testing.T) {
 
 func TestParallelWriters(t *testing.T) {
 	s, dir := open(t)
-	other, err := NewDisk(dir) // as another process would
+	other, err := NewDisk(dir, nil) // as another process would
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestUnwritableCache(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewDisk(filepath.Join(file, "cache")); err == nil {
+	if _, err := NewDisk(filepath.Join(file, "cache"), nil); err == nil {
 		t.Error("a cache below a file was opened")
 	}
 }

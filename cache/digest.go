@@ -39,6 +39,17 @@ func ParseDigest(s string) (Digest, error) {
 	return d, nil
 }
 
+func digestFrom(hexHash string, size int64) (Digest, error) {
+	var d Digest
+	b, err := hex.DecodeString(hexHash)
+	if err != nil || len(b) != len(d.Hash) || size < 0 {
+		return d, errMalformed
+	}
+	copy(d.Hash[:], b)
+	d.Size = size
+	return d, nil
+}
+
 // KeyBuilder makes the key of an action from everything that decides its result. Each field is written with its name and length, so no two
 // different lists of fields give the same bytes.
 type KeyBuilder struct {

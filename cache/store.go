@@ -14,7 +14,7 @@ import (
 // ErrNotFound says that a store does not hold what was asked for.
 var ErrNotFound = errors.New("not in the cache")
 
-// Store holds blobs and action results. Decorators (remote, deadline, read-only…) implement it around another Store.
+// Store holds blobs and action results. Disk keeps them in a folder; remote.Store adds caches on other machines to a Disk.
 type Store interface {
 	// Get returns the blob of a digest.
 	Get(ctx context.Context, d Digest) ([]byte, error)
@@ -24,4 +24,17 @@ type Store interface {
 	GetAction(ctx context.Context, key Digest) (*ActionResult, error)
 	// PutAction records a result; its blobs must be in the store already.
 	PutAction(ctx context.Context, key Digest, r *ActionResult) error
+}
+
+// Prefetcher is a Store that can be told which results will be asked for. One with a slow part brings all of them nearer in one round of calls, where
+// GetAction would take one for each.
+type Prefetcher interface {
+	Prefetch(ctx context.Context, keys []Digest)
+}
+
+// Prefetch tells a store which results will be asked for.
+func Prefetch(ctx context.Context, s Store, keys []Digest) {
+	if p, ok := s.(Prefetcher); ok && len(keys) > 0 {
+		p.Prefetch(ctx, keys)
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/ptobuild/ptobuild/cache"
 	"github.com/ptobuild/ptobuild/internal/diag"
 )
 
@@ -23,6 +24,12 @@ type Config struct {
 	Targets   map[string]TargetConfig `toml:"target"`
 	Tests     []TestConfig            `toml:"test"`
 	Plugins   map[string]PluginConfig `toml:"plugins"`
+	Cache     CacheConfig             `toml:"cache"`
+}
+
+// CacheConfig is where results are kept.
+type CacheConfig struct {
+	MaxSize string `toml:"max_size"` // of the local cache, like "10GiB"
 }
 
 // WorkspaceConfig says what belongs to the workspace.
@@ -173,6 +180,7 @@ func parseConfig(path string, src []byte) (*Config, diag.List) {
 		}
 	}
 	ds.Add(c.checkPlugins(path, lines)...)
+	ds.Add(c.checkCache(path, lines)...)
 	return &c, ds.Sort()
 }
 
@@ -217,10 +225,22 @@ func (t *TestConfig) check(at diag.Span) diag.List {
 	return ds
 }
 
+// checkCache reports what is wrong with the [cache] table.
+func (c *Config) checkCache(path string, lines []string) diag.List {
+	var ds diag.List
+	if s := c.Cache.MaxSize; s != "" {
+		if _, err := cache.ParseSize(s); err != nil {
+			ds.Add(diag.Errorf(cache.CodeConfig, lineOf(path, lines, "max_size"), "max_size: %v", err))
+		}
+	}
+	return ds
+}
+
 var knownKeys = []string{
 	"workspace", "name", "sources", "roots", "build", "profile", "platform", "analyze_auto_scopes_for_deps", "manual_alloc_deps", "precise_block_outputs", "cxx", "env", "argv",
 	"target", "args", "factory", "test", "inputs", "scalars", "dims", "expect", "rtol", "atol", "schedules", "random", "low", "high", "constant", "npy", "reference",
 	"files", "sequential", "plugins", "path", "version", "sha256", "options",
+	"cache", "max_size",
 }
 
 // lineOf finds the line of a key for reports; the TOML library does not keep positions of keys.

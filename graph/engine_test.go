@@ -13,7 +13,7 @@ import (
 
 func store(t *testing.T) cache.Store {
 	t.Helper()
-	s, err := cache.NewDisk(t.TempDir())
+	s, err := cache.NewDisk(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func exitOfCode(c diag.Code) int {
 		return exitTests
 	}
 	switch letter := strings.TrimPrefix(string(c), "PTO-"); {
-	case strings.HasPrefix(letter, "W"):
+	case strings.HasPrefix(letter, "W"), strings.HasPrefix(letter, "C"):
 		return exitUsage
 	case strings.HasPrefix(letter, "R"), strings.HasPrefix(letter, "K"):
 		return exitTests

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ptobuild/ptobuild/cache"
 	"github.com/ptobuild/ptobuild/graph"
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/plugins"
@@ -55,7 +56,9 @@ var pluginFaults = []diag.Code{plugins.CodeProtocol, plugins.CodeCrash, plugins.
 
 // startCode is the exit code of a command that could not start.
 func startCode(ds diag.List) int {
-	if slices.ContainsFunc(ds, func(d *diag.Diagnostic) bool { return slices.Contains(pluginFaults, d.Code) }) {
+	if slices.ContainsFunc(ds, func(d *diag.Diagnostic) bool {
+		return d.Code == cache.CodeFolder || slices.Contains(pluginFaults, d.Code)
+	}) {
 		return exitInternal
 	}
 	return exitUsage

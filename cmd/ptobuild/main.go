@@ -31,6 +31,7 @@ func Main() int {
 	defer stop()
 	app := &app{}
 	defer app.closeBuilder()
+	defer app.closeStore()
 	code := app.exitCode(ctx, app.root().ExecuteContext(ctx))
 	if err := app.writeSarif(); err != nil {
 		app.ui.Report(diag.AsList(err, ""), nil)
@@ -80,8 +81,8 @@ type app struct {
 	sarif string    // the file that reports are written to, as SARIF
 	noted diag.List // what was reported so far
 
-	seen     roundResult // of watch: the round that is being run
-	uncached bool        // it was said that there is no cache
+	seen  roundResult // of watch: the round that is being run
+	store *openStore  // what results are kept in; nil: not opened yet
 }
 
 func (a *app) root() *cobra.Command {
@@ -99,7 +100,7 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print results as JSON")
 	root.PersistentFlags().StringVarP(&a.dir, "directory", "C", ".", "run as if started in `DIR`")
-	root.AddCommand(a.initCommand(), a.buildCommand(), a.testCommand(), a.runCommand(), a.watchCommand(), a.irCommand(), a.passesCommand(), a.graphCommand(), a.emitCommand(), a.explainCommand(), a.bazelCommand(), a.versionCommand())
+	root.AddCommand(a.initCommand(), a.buildCommand(), a.testCommand(), a.runCommand(), a.watchCommand(), a.irCommand(), a.passesCommand(), a.graphCommand(), a.emitCommand(), a.explainCommand(), a.bazelCommand(), a.cacheCommand(), a.versionCommand())
 	return root
 }
 

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 
-	"github.com/ptobuild/ptobuild/cache"
 	"github.com/ptobuild/ptobuild/graph"
 	"github.com/ptobuild/ptobuild/internal/diag"
 )
@@ -92,28 +90,5 @@ func (a *app) engine(jobs int) *graph.Engine {
 	if jobs <= 0 {
 		jobs = runtime.NumCPU()
 	}
-	store, err := openCache()
-	if err != nil && !a.uncached {
-		a.uncached = true
-		a.ui.Notef("warning: %v; results are not kept\n", err)
-	}
-	return graph.NewEngine(store, jobs)
-}
-
-// openCache opens the user's cache.
-func openCache() (cache.Store, error) {
-	dir, err := cacheDir()
-	if err != nil {
-		return nil, err
-	}
-	return cache.NewDisk(dir)
-}
-
-// cacheDir is $PTOBUILD_CACHE, else ptobuild in the user's cache folder.
-func cacheDir() (string, error) {
-	if dir := os.Getenv("PTOBUILD_CACHE"); dir != "" {
-		return dir, nil
-	}
-	dir, err := os.UserCacheDir()
-	return filepath.Join(dir, "ptobuild"), err
+	return graph.NewEngine(a.openCache(), jobs)
 }

@@ -1,0 +1,45 @@
+package cache
+
+import (
+	"bytes"
+	"crypto/sha256"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// On disk an action result carries a seal, so that a file cut short, overwritten or moved to another key is never taken for a result: a blob proves
+// itself by its digest, a result by nothing. The seal is one more field at the end of the message, which other readers of the format skip.
+
+const (
+	sealField = 0x5054
+	sealSize  = sha256.Size
+)
+
+// sealTag is what precedes the seal's bytes.
+var sealTag = protowire.AppendVarint(protowire.AppendTag(nil, sealField, protowire.BytesType), sealSize)
+
+// seal encodes a result for the file of a key.
+func seal(key Digest, r *ActionResult) []byte {
+	b := r.Marshal()
+	sum := sealOf(key, b)
+	return append(append(b, sealTag...), sum[:]...)
+}
+
+// unseal decodes what seal wrote for the same key.
+func unseal(key Digest, b []byte) (*ActionResult, error) {
+	at := len(b) - sealSize - len(sealTag)
+	if at < 0 || !bytes.Equal(b[at:at+len(sealTag)], sealTag) {
+		return nil, errMalformed
+	}
+	if sum := sealOf(key, b[:at]); !bytes.Equal(sum[:], b[at+len(sealTag):]) {
+		return nil, errMalformed
+	}
+	return UnmarshalActionResult(b[:at])
+}
+
+func sealOf(key Digest, message []byte) [sealSize]byte {
+	h := sha256.New()
+	h.Write(key.Hash[:])
+	h.Write(message)
+	return [sealSize]byte(h.Sum(nil))
+}
