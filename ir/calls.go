@@ -1,5 +1,11 @@
 package ir
 
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
 // How calls bind to the functions they call.
 
 // ParamOfArg returns the index of the parameter that argument i of nargs arguments binds to, -1 when there is none. Arguments bind in order; a submit
@@ -70,4 +76,53 @@ func (f *Function) ReturnedParams() []int {
 		}
 	}
 	return out
+}
+
+// calleesFirst returns the functions of a program in the order in which they are printed: by name, every function after those it calls. When calls go
+// round in a circle there is no such order, and the program's own is kept.
+func calleesFirst(p *Program) []*Function {
+	byName := make(map[string]*Function, len(p.Funcs))
+	for _, f := range p.Funcs {
+		byName[f.Name] = f
+	}
+	callees := func(f *Function) []string {
+		seen := map[string]bool{}
+		Inspect(f.Body, func(s Stmt) bool {
+			Exprs(s, func(e Expr) bool {
+				if c, ok := e.(*Call); ok && byName[c.Callee] != nil {
+					seen[c.Callee] = true
+				}
+				return true
+			})
+			return true
+		})
+		return slices.Sorted(maps.Keys(seen))
+	}
+	const open, done = 1, 2
+	state := make(map[*Function]int, len(p.Funcs))
+	order := make([]*Function, 0, len(p.Funcs))
+	var visit func(f *Function) bool
+	visit = func(f *Function) bool {
+		if state[f] != 0 {
+			return state[f] == done
+		}
+		state[f] = open
+		for _, name := range callees(f) {
+			if !visit(byName[name]) {
+				return false
+			}
+		}
+		state[f] = done
+		order = append(order, f)
+		return true
+	}
+	for _, f := range slices.SortedStableFunc(slices.Values(p.Funcs), func(a, b *Function) int { return strings.Compare(a.Name, b.Name) }) {
+		if !visit(f) {
+			return p.Funcs
+		}
+	}
+	if len(order) != len(p.Funcs) {
+		return p.Funcs // two functions of one name: not a valid program, but printable
+	}
+	return order
 }

@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -8,6 +9,7 @@ import (
 // PrintOptions chooses how much is printed. The zero value is the faithful form: reading it back gives an Equal program.
 type PrintOptions struct {
 	Concise bool // leave out the types of assigned variables: for people, not for reading back
+	Derived bool // write the level and role that follow from the type of a function as well, like the reference does
 }
 
 // Print renders a program in the printed form of the DSL (spec: dsl-ir 3). The result parses as Python and reads back as an Equal program.
@@ -31,13 +33,13 @@ type PrintOptions struct {
 //	MANUAL scope of the compiler    attrs={"compiler_owned": True}
 //	hints of names                  # pypto.names lines at the end, see print_hints.go
 //
-// Level and Role of functions are printed when they are set; derived ones are not. Function.AutoScope of kernels and wrappers and the Owner of AUTO
+// Functions stand callee first, otherwise by name, as the dump language has them (in their own order when calls go round in a circle). Function.AutoScope of kernels and wrappers and the Owner of AUTO
 // scopes have no meaning for a reader and are not printed.
 func Print(p *Program, opt PrintOptions) string {
 	pr := &printer{opt: opt, method: true}
 	pr.symbols(p.Funcs)
 	pr.indent = 1
-	for i, f := range p.Funcs {
+	for i, f := range calleesFirst(p) {
 		if i > 0 {
 			pr.nl()
 		}
@@ -264,11 +266,16 @@ func (p *printer) decorator(f *Function) {
 	if f.Type != Opaque {
 		kw("type=pl.FunctionType.", f.Type.String())
 	}
-	if f.Level != "" {
-		kw("level=pl.Level.", f.Level)
+	level, role := f.Level, f.Role
+	if p.opt.Derived {
+		l, r := f.Type.Defaults()
+		level, role = cmp.Or(level, l), cmp.Or(role, r)
 	}
-	if f.Role != "" {
-		kw("role=pl.Role.", f.Role)
+	if level != "" {
+		kw("level=pl.Level.", level)
+	}
+	if role != "" {
+		kw("role=pl.Role.", role)
 	}
 	if !f.AutoScope && hasAutoScope(f) {
 		kw("auto_scope=False")

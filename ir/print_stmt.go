@@ -278,12 +278,12 @@ func (p *printer) scope(s *Scope, results []*Var) {
 	p.start()
 	p.w("with ")
 	it := items{p: p}
-	attrs := s.Attrs
+	var kernel *Scope
 	switch s.Kind {
 	case InCoreScope:
 		p.w("pl.at(")
 		it.next("level=pl.Level.CORE_GROUP")
-		attrs = p.optimizations(&it, s, attrs)
+		kernel = s
 	case HierarchyScope:
 		p.w("pl.at(")
 		it.next("level=pl.Level.", s.Level)
@@ -299,16 +299,13 @@ func (p *printer) scope(s *Scope, results []*Var) {
 		p.w("pl.scope(")
 		if s.Manual {
 			it.next("mode=pl.ScopeMode.MANUAL")
-			if s.Owner == CompilerScope && !p.opt.Concise {
-				attrs = append(attrs[:len(attrs):len(attrs)], Attr{"compiler_owned", true})
-			}
 		}
 	case CommDomainScope:
 		p.w("pld.comm_domain(")
 	default:
 		p.w("pl.scope(")
 	}
-	p.scopeOptions(&it, s, attrs)
+	p.scopeOptions(&it, s, kernel)
 	p.w(")")
 	if s.TaskID != nil {
 		p.w(" as ", p.name(s.TaskID))
@@ -332,8 +329,9 @@ func (p *printer) coreNum(it *items, s *Scope) {
 }
 
 // optimizations writes the kernel options of an InCore scope and returns the attributes that remain.
-func (p *printer) optimizations(it *items, s *Scope, attrs Attrs) Attrs {
+func (p *printer) optimizations(it *items, s *Scope) Attrs {
 	var opts []string
+	attrs := s.Attrs
 	if s.Split != SplitNone {
 		opts = append(opts, "pl.split(pl.SplitMode."+s.Split.String()+")")
 	}
@@ -351,15 +349,25 @@ func (p *printer) optimizations(it *items, s *Scope, attrs Attrs) Attrs {
 	return rest
 }
 
-// scopeOptions writes what every scope may carry, in the order of spec dsl-ir 3.3.
-func (p *printer) scopeOptions(it *items, s *Scope, attrs Attrs) {
-	l := s.Launch
+// scopeOptions writes what every scope may carry, in the order of spec dsl-ir 3.3. kernel is the InCore scope whose options are written with it: s itself,
+// or the one that an spmd scope stands for.
+func (p *printer) scopeOptions(it *items, s, kernel *Scope) {
+	l, attrs := s.Launch, s.Attrs
+	if s.Kind == RuntimeScope && s.Manual && s.Owner == CompilerScope && !p.opt.Concise {
+		attrs = append(attrs[:len(attrs):len(attrs)], Attr{"compiler_owned", true})
+	}
+	if kernel == s {
+		attrs = p.optimizations(it, kernel)
+	}
 	if s.Kind == SpmdScope && l.SyncStart {
 		it.next("sync_start=True")
 		l.SyncStart = false
 	}
 	if s.NameHint != "" {
 		it.next("name_hint=", quote(s.NameHint, '"'))
+	}
+	if kernel != nil && kernel != s {
+		p.optimizations(it, kernel)
 	}
 	if len(l.Deps) > 0 {
 		it.next("deps=")
@@ -392,7 +400,7 @@ func (p *printer) scopeOptions(it *items, s *Scope, attrs Attrs) {
 	}
 }
 
-// forScope writes the scopes that read as loops: a bare kernel in an spmd scope that begins with its block index, and split_aiv.
+// forScope writes the scopes that read as loops, and pl.spmd whose body is the kernel itself.
 func (p *printer) forScope(s *Scope, results []*Var) bool {
 	switch {
 	case s.Kind == SplitAivScope:
@@ -402,32 +410,73 @@ func (p *printer) forScope(s *Scope, results []*Var) bool {
 		}
 		p.start()
 		p.w("for ", name, " in pl.split_aiv(2, mode=pl.SplitMode.", s.Split.String())
-		p.scopeOptions(&items{p: p, n: 1}, s, s.Attrs)
+		p.scopeOptions(&items{p: p, n: 1}, s, nil)
 		p.w("):")
 		p.nl()
 		p.block(body, results)
 		return true
-	case s.Kind == SpmdScope && s.TaskID == nil && s.NameHint == "" && len(s.Body) == 1:
-		in, ok := s.Body[0].(*Scope)
-		if !ok || in.Kind != InCoreScope || in.NameHint != "" || in.Split != SplitNone || in.TaskID != nil || !in.Launch.IsZero() ||
-			len(in.NoDep) > 0 || len(in.Attrs) > 0 || len(in.Comments) > 0 {
-			return false
-		}
-		v, ok := boundIndex(in.Body, "tile.get_block_idx")
-		if !ok {
-			return false
-		}
-		p.start()
-		p.w("for ", p.name(v), " in pl.spmd(")
-		it := items{p: p}
-		p.coreNum(&it, s)
-		p.scopeOptions(&it, s, s.Attrs)
-		p.w("):")
-		p.nl()
-		p.block(in.Body[1:], nil)
-		return true
+	case s.Kind == SpmdScope:
+		return p.spmdKernel(s)
 	}
 	return false
+}
+
+// spmdKernel writes an spmd scope around one kernel that a reader makes again by itself, because it carries a split or reads the block index: its
+// statements stand right in the spmd scope, which is a loop over the blocks when they begin with the index and nothing needs `as`.
+func (p *printer) spmdKernel(s *Scope) bool {
+	if len(s.Body) != 1 || len(s.Attrs) > 0 {
+		return false
+	}
+	in, ok := s.Body[0].(*Scope)
+	if !ok || in.Kind != InCoreScope || in.NameHint != s.NameHint || in.TaskID != nil || !in.Launch.IsZero() || len(in.NoDep) > 0 || len(in.Comments) > 0 {
+		return false
+	}
+	for _, a := range in.Attrs {
+		if _, ok := a.Value.(int64); !ok || a.Key != "slot_num" {
+			return false
+		}
+	}
+	v, loop := boundIndex(in.Body, "tile.get_block_idx")
+	if loop = loop && s.TaskID == nil; !loop && in.Split == SplitNone && !readsBlockIndex(in.Body) {
+		return false
+	}
+	body := in.Body
+	p.start()
+	if loop {
+		body = body[1:]
+		p.w("for ", p.name(v), " in pl.spmd(")
+	} else {
+		p.w("with pl.spmd(")
+	}
+	it := items{p: p}
+	p.coreNum(&it, s)
+	p.scopeOptions(&it, s, in)
+	p.w(")")
+	if s.TaskID != nil {
+		p.w(" as ", p.name(s.TaskID))
+	}
+	p.w(":")
+	p.nl()
+	p.block(body, nil)
+	return true
+}
+
+// readsBlockIndex reports whether a block reads the block index outside of the kernels nested in it.
+func readsBlockIndex(b Block) bool {
+	found := false
+	Inspect(b, func(s Stmt) bool {
+		if sc, ok := s.(*Scope); ok && (sc.Kind == InCoreScope || sc.Kind == HierarchyScope) {
+			return false
+		}
+		Exprs(s, func(e Expr) bool {
+			if c, ok := e.(*OpCall); ok && (c.Op == "tile.get_block_idx" || c.Op == "tensor.get_block_idx") {
+				found = true
+			}
+			return !found
+		})
+		return !found
+	})
+	return found
 }
 
 // boundIndex returns the INDEX Var that the first statement of b binds to op().

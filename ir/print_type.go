@@ -161,7 +161,7 @@ func (p *printer) memRef(m *MemRef) {
 	case p.defined[m.Base] && !p.sig:
 		it.next(p.name(m.Base))
 	default:
-		it.next(quote(p.name(m.Base), '"'))
+		it.next(quote(strings.TrimSuffix(p.name(m.Base), freeSuffix), '"'))
 	}
 	if m.Base != nil || m.ByteOffset != nil || m.Size != 0 {
 		it.next()

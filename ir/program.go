@@ -51,6 +51,23 @@ func (t FuncType) IsKernel() bool { return t == InCore || t == AIC || t == AIV }
 // IsWrapper reports a function that only forwards to kernels.
 func (t FuncType) IsWrapper() bool { return t == Group || t == Spmd }
 
+// Defaults returns the level and the role of a function whose decorator says neither (spec: dsl-ir 1.2), "" where there is none.
+func (t FuncType) Defaults() (level, role string) {
+	switch t {
+	case Orchestration:
+		return "CHIP", "Orchestrator"
+	case InCore:
+		return "CHIP_DIE", "SubWorker"
+	case AIC:
+		return "AIC", "SubWorker"
+	case AIV:
+		return "AIV", "SubWorker"
+	case Group:
+		return "CORE_GROUP", "SubWorker"
+	}
+	return "", ""
+}
+
 // ParamDir is the declared direction of a parameter.
 type ParamDir uint8
 

@@ -102,6 +102,10 @@ func (k *abiPass) kernel(f *ir.Function) {
 	}
 	need := k.need(g)
 	switch {
+	case g.Level == "AIC": // @pl.jit.incore(level=…) binds a kernel to a core
+		k.setCore(g, ir.AIC)
+	case g.Level == "AIV":
+		k.setCore(g, ir.AIV)
 	case need.cube && need.vector:
 		k.split(g, need.pipe)
 	case need.cube:

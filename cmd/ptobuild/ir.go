@@ -19,6 +19,9 @@ type irResult struct {
 	Diagnostics diag.List `json:"diagnostics"`
 }
 
+// printOptions make the dumps of this command the text that the reference prints.
+var printOptions = ir.PrintOptions{Derived: true}
+
 func (a *app) irCommand() *cobra.Command {
 	var stage string
 	var lf loadFlags
@@ -60,7 +63,7 @@ func (a *app) ir(ctx context.Context, what, stage string, lf *loadFlags) error {
 			continue
 		case "frontend":
 			if !seen[t.Program] {
-				out.WriteString(ir.Print(t.Program, ir.PrintOptions{}))
+				out.WriteString(ir.Print(t.Program, printOptions))
 			}
 		default:
 			if !seen[t.Program] {
@@ -70,7 +73,7 @@ func (a *app) ir(ctx context.Context, what, stage string, lf *loadFlags) error {
 				}
 				all.Add(ds...)
 				if p != nil {
-					out.WriteString(ir.Print(p, ir.PrintOptions{}))
+					out.WriteString(ir.Print(p, printOptions))
 				}
 			}
 		}
@@ -79,7 +82,7 @@ func (a *app) ir(ctx context.Context, what, stage string, lf *loadFlags) error {
 	if stage == "frontend" {
 		for _, p := range programs {
 			if !seen[p] {
-				out.WriteString(ir.Print(p, ir.PrintOptions{}))
+				out.WriteString(ir.Print(p, printOptions))
 			}
 		}
 	}

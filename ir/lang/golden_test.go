@@ -24,7 +24,7 @@ func TestGolden(t *testing.T) {
 				text.WriteString("# " + w.Error() + "\n")
 			}
 			for _, p := range unit.Programs {
-				text.WriteString(ir.Print(p, ir.PrintOptions{}))
+				text.WriteString(ir.Print(p, ir.PrintOptions{Derived: true}))
 			}
 			golden := strings.TrimSuffix(file, ".py") + ".ir"
 			if *update {
@@ -57,7 +57,7 @@ func TestRoundTrip(t *testing.T) {
 
 func checkRoundTrip(t *testing.T, p *ir.Program) {
 	t.Helper()
-	text := ir.Print(p, ir.PrintOptions{})
+	text := ir.Print(p, ir.PrintOptions{Derived: true})
 	unit, errs := load(text)
 	if errs.HasErrors() || len(unit.Programs) != 1 {
 		t.Fatalf("%d programs, errors: %v\n%s", len(unit.Programs), errs, text)
@@ -65,7 +65,7 @@ func checkRoundTrip(t *testing.T, p *ir.Program) {
 	if d := ir.Diff(p, unit.Programs[0]); d != "" {
 		t.Errorf("reading back differs: %s\n%s", d, text)
 	}
-	if again := ir.Print(unit.Programs[0], ir.PrintOptions{}); again != text {
+	if again := ir.Print(unit.Programs[0], ir.PrintOptions{Derived: true}); again != text {
 		t.Errorf("printing what was read back gives another text:\n%s\n-- was:\n%s", again, text)
 	}
 }

@@ -34,9 +34,16 @@ var funcTypes = map[string]ir.FuncType{"Opaque": ir.Opaque, "Orchestration": ir.
 
 var funcTypeNames = []string{"Opaque", "Orchestration", "InCore", "AIC", "AIV", "Group", "Spmd", "Inline", "Graph"}
 
-// derived are the levels and roles that follow from the type.
-var derived = map[ir.FuncType][2]string{ir.Orchestration: {"CHIP", "Orchestrator"}, ir.InCore: {"CHIP_DIE", "SubWorker"}, ir.AIC: {"AIC", "SubWorker"},
-	ir.AIV: {"AIV", "SubWorker"}, ir.Group: {"CORE_GROUP", "SubWorker"}}
+// otherLevel reports a level that a function of a type may have beside its own: a kernel can be bound to a core, a chip program can be the host's.
+func otherLevel(t ir.FuncType, level string) bool {
+	switch t {
+	case ir.Orchestration:
+		return level == "HOST"
+	case ir.InCore:
+		return level == "AIC" || level == "AIV" || level == "CORE_GROUP"
+	}
+	return false
+}
 
 // functionDecorator finds the decorator of a method that makes it part of the program: anything called "function".
 func (u *Unit) functionDecorator(def *syntax.FunctionDef) syntax.Expr {
@@ -124,19 +131,19 @@ func (u *Unit) functionDecl(f *function, deco syntax.Expr) decl {
 			b.unknownKeyword("pl.function", k, known)
 		}
 	}
-	if want, ok := derived[d.typ]; ok && !f.broken {
-		if d.level != "" && d.level != want[0] && !(d.level == "HOST" && d.typ == ir.Orchestration) {
-			b.errorf(CodeDecorator, levelNode, "level=pl.Level.%s contradicts type=pl.FunctionType.%s, which runs at level %s", d.level, d.typ, want[0]).
+	if level, role := d.typ.Defaults(); level != "" && !f.broken {
+		if d.level != "" && d.level != level && !otherLevel(d.typ, d.level) {
+			b.errorf(CodeDecorator, levelNode, "level=pl.Level.%s contradicts type=pl.FunctionType.%s, which runs at level %s", d.level, d.typ, level).
 				WithHint("leave level= out")
 		}
-		if d.role != "" && d.role != want[1] {
-			b.errorf(CodeDecorator, roleNode, "role=pl.Role.%s contradicts type=pl.FunctionType.%s, which has the role %s", d.role, d.typ, want[1]).
+		if d.role != "" && d.role != role {
+			b.errorf(CodeDecorator, roleNode, "role=pl.Role.%s contradicts type=pl.FunctionType.%s, which has the role %s", d.role, d.typ, role).
 				WithHint("leave role= out")
 		}
-		if d.level == want[0] {
+		if d.level == level {
 			d.level = ""
 		}
-		if d.role == want[1] && d.level == "" {
+		if d.role == role && (d.level == "" || d.typ.IsKernel()) {
 			d.role = ""
 		}
 	}
@@ -326,13 +333,7 @@ func (u *Unit) bareDecl(f *function) decl {
 			d.autoScope, _ = b.boolLiteral(k, name)
 		case k.Name == "level":
 			if level, ok := b.enum(k.Value, "Level", levels); ok {
-				switch level = canonicalLevel(level); level {
-				case "AIC":
-					d.typ = ir.AIC
-				case "AIV":
-					d.typ = ir.AIV
-				case "CHIP_DIE":
-				default:
+				if level = canonicalLevel(level); level != "CHIP_DIE" {
 					d.level = level
 				}
 			}

@@ -236,6 +236,9 @@ func (b *body) binary(op ir.BinOp, l, r ir.Expr, ln, rn, x syntax.Node) (ir.Expr
 	result := ld
 	switch {
 	case ld == ir.BOOL && rd == ir.BOOL && (op == ir.Eq || op == ir.Ne || b.mode == Dump):
+	case op.IsCompare() && b.narrowerThanLiteral(l, r):
+		// A comparison widens the scalar instead: `rc[0] > 0` is Gt(Cast(tensor.read), 0).
+		l, r = b.toDType(l, ir.INDEX, b.at(ln)), b.toDType(r, ir.INDEX, b.at(rn))
 	case b.isUntyped(l) && !b.isUntyped(r) && fits(l, rd):
 		l, result = b.toDType(l, rd, b.at(ln)), rd
 	case b.isUntyped(r) && !b.isUntyped(l) && fits(r, ld):
@@ -275,6 +278,15 @@ func (b *body) binary(op ir.BinOp, l, r ir.Expr, ln, rn, x syntax.Node) (ir.Expr
 		}
 	}
 	return &ir.Binary{Op: op, X: l, Y: r, DType: result, Pos: at}, true
+}
+
+// narrowerThanLiteral reports an integer scalar of less than 64 bits beside an integer literal.
+func (b *body) narrowerThanLiteral(l, r ir.Expr) bool {
+	if b.isUntyped(l) == b.isUntyped(r) || b.mode == Dump {
+		return false
+	}
+	ld, rd := ir.ElemDType(l.Type()), ir.ElemDType(r.Type())
+	return ld.IsInt() && rd.IsInt() && min(ld.Bits(), rd.Bits()) < 64
 }
 
 // fits reports whether an untyped number can be written in d.
