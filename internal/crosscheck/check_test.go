@@ -30,12 +30,12 @@ type built struct {
 	front, final *ir.Program
 	plan         *plan.File
 	covered      bool // the derived dependencies cover the whole body of main
+	warned       bool // a buffer may be used after its scope
 }
 
 // allowed are the rules that a valid program can break only in the flow as a whole.
 var allowed = map[diag.Code]bool{
 	lower.CodeClosedScope: true, lower.CodeTensorScope: true,
-	sim.CodeReclaimed: true, // a buffer that a loop or branch passes out of its scope
 	"PTO-X531":        true, // a placement that cannot become a window
 	"PTO-V302":        true, // a buffer that is read by a name it had before a task overwrote it
 }
@@ -73,7 +73,8 @@ func build(src string, opt passes.Options) (*built, diag.Code, *problem) {
 	if ds.HasErrors() {
 		return refused("lowering", ds)
 	}
-	return &built{front, final, f, covered}, "", nil
+	warned := slices.ContainsFunc(ds, func(d *diag.Diagnostic) bool { return d.Code == lower.CodeTensorLifetime })
+	return &built{front, final, f, covered, warned}, "", nil
 }
 
 func firstError(ds diag.List) *diag.Diagnostic {
@@ -128,7 +129,7 @@ func (b *built) checkResults(exactDeps bool) (diag.Code, *problem) {
 		}
 		got := results[0]
 		if got.Failed() {
-			if d := firstError(got.Diags); allowed[d.Code] {
+			if d := firstError(got.Diags); d.Code == sim.CodeReclaimed && b.warned {
 				return d.Code, nil
 			}
 			return "", &problem{"run " + string(firstError(got.Diags).Code), fmt.Sprintf("n, m = %v: %v", in, got.Diags.Error())}
@@ -225,8 +226,8 @@ func (b *built) checkOrders() *problem {
 		if err != nil {
 			return &problem{"run", err.Error()}
 		}
-		// A buffer that a loop or branch passes out of its scope may be gone in one order and not in another; the run says so.
-		if slices.ContainsFunc(results, func(r exec.Result) bool {
+		// Whether a buffer is gone depends on the order; the compiler said that it may be.
+		if b.warned && slices.ContainsFunc(results, func(r exec.Result) bool {
 			return slices.ContainsFunc(r.Diags, func(d *diag.Diagnostic) bool { return d.Code == sim.CodeOutlives || d.Code == sim.CodeReclaimed })
 		}) {
 			continue

@@ -555,6 +555,9 @@ func (l *lowerer) useAll(e ir.Expr, blk *block) {
 	ir.Walk(e, func(e ir.Expr) bool {
 		if v, ok := e.(*ir.Var); ok {
 			l.markLive(v)
+			if s := l.storages[v]; s != nil && s.typ.Kind == plan.TensorT {
+				l.use(s, blk)
+			}
 		}
 		return true
 	})
@@ -566,17 +569,7 @@ func (l *lowerer) reach(s *storage, blk *block) {
 		return
 	}
 	if s.kind == bufferStore || s.kind == outputStore {
-		if !s.complained {
-			s.complained = true
-			d := l.errorf(CodeTensorScope, l.at, "tensor %q is made inside a scope that has already closed where it is used", s.what).
-				WithHint("create the tensor before the scope")
-			if s.kind == outputStore {
-				d.WithHint("create the tensor before the scope and pass it to the submit")
-			}
-			if s.name.Pos.IsValid() {
-				d.WithRelated(s.name.Pos, "%s is made here", s.what)
-			}
-		}
+		l.use(s, blk)
 		return
 	}
 	s.block = common(s.block, blk)

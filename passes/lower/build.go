@@ -9,7 +9,7 @@ import (
 // buildBlock prints a block's allocations and then its statements in order. While a block is being built, declarations that belong in front of it go
 // to the end of the enclosing block's statements, which is where the block itself will follow.
 func (l *lowerer) buildBlock(b ir.Block, blk *block) {
-	l.emitBatches(blk)
+	l.emitBatches(blk.batches)
 	l.buildStmts(b, blk)
 }
 
@@ -20,6 +20,7 @@ func (l *lowerer) buildStmts(b ir.Block, blk *block) {
 }
 
 func (l *lowerer) buildStmt(s ir.Stmt, blk *block) {
+	l.emitBatches(l.ahead[s])
 	switch s := s.(type) {
 	case *ir.Assign:
 		l.buildAssign(s, blk)

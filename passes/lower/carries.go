@@ -224,12 +224,18 @@ func (l *lowerer) declare(s *storage, init ir.Expr, from *storage, blk *block, a
 		}
 		return
 	}
-	if early {
-		s.block.out = append(s.block.out, &plan.Decl{At: pos, Name: s.name, Type: s.typ, Init: l.expr(init)})
-		return
+	start := func(s *storage, value, placeholder plan.Expr) {
+		if early {
+			s.block.out = append(s.block.out, &plan.Decl{At: pos, Name: s.name, Type: s.typ, Init: value})
+			return
+		}
+		s.block.out = append(s.block.out, &plan.Decl{At: pos, Name: s.name, Type: s.typ, Init: placeholder})
+		blk.out = append(blk.out, &plan.Assign{At: pos, Dst: s.name, Value: value})
 	}
-	s.block.out = append(s.block.out, &plan.Decl{At: pos, Name: s.name, Type: s.typ, Init: l.placeholder(s, at)})
-	blk.out = append(blk.out, &plan.Assign{At: pos, Dst: s.name, Value: l.expr(init)})
+	start(s, l.expr(init), l.placeholder(s, at))
+	if s.maker != nil {
+		start(s.maker, l.makerOf(from, blk), &plan.InvalidTask{})
+	}
 }
 
 // declareMerges prints the variables of an if.
@@ -254,6 +260,9 @@ func (l *lowerer) declareMerges(s *ir.If, at diag.Span) yieldTarget {
 			}
 			if init != nil {
 				m.block.out = append(m.block.out, &plan.Decl{At: pos, Name: m.name, Type: m.typ, Init: init})
+				if m.maker != nil {
+					m.block.out = append(m.block.out, &plan.Decl{At: pos, Name: m.maker.name, Type: m.maker.typ, Init: &plan.InvalidTask{}})
+				}
 			} else {
 				l.errorf(CodePlaceholder, at, "the merge of %q has nothing to start from: no in-scope Tensor was found", m.what).
 					WithHint("pass a tensor to the function or create one before the if")
@@ -356,6 +365,9 @@ func (l *lowerer) buildYield(y *ir.Yield, blk *block) {
 			moves = append(moves, move{dst: s, index: &plan.Int{DType: ir.INDEX}, value: l.expr(v)})
 		default:
 			moves = append(moves, move{dst: s, value: l.expr(v)})
+			if s.maker != nil {
+				moves = append(moves, move{dst: s.maker, value: l.makerOf(from, blk)})
+			}
 		}
 	}
 	l.parallelCopy(moves, blk, y.Pos)

@@ -39,6 +39,8 @@ const (
 	CodeClosedScope diag.Code = "PTO-G020"
 	// CodeTensorScope: a tensor is used after the scope that owns it.
 	CodeTensorScope diag.Code = "PTO-G021"
+	// CodeTensorLifetime: a tensor is used where the runtime may have reused its memory (a warning).
+	CodeTensorLifetime diag.Code = "PTO-G032"
 	// CodeTripCount: a loop that carries task ids per trip has no constant trip count.
 	CodeTripCount diag.Code = "PTO-G022"
 	// CodeEdgeDropped: a derived dependency could not be expressed (a note).

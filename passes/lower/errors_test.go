@@ -88,8 +88,10 @@ func TestErrors(t *testing.T) {
 	wide := &ir.Var{Hint: "wide", Typ: &ir.TensorType{Shape: []ir.Expr{zero, zero, zero, zero, zero, zero}, DType: ir.INT32}}
 	id := taskID("t__ssa_v0")
 	late := func(c *ir.Call) *ir.Call { c.Launch.Deps = []ir.Expr{id}; return c }
-	local := tensor("t__ssa_v0")
-	scoped := &ir.Scope{Kind: ir.RuntimeScope, Body: ir.Block{create(local), call(fk, x, local)}}
+	local, rows := tensor("t__ssa_v0"), index("rows")
+	local.Typ = &ir.TensorType{Shape: []ir.Expr{rows, ir.Int(16)}, DType: ir.FP32}
+	scoped := &ir.Scope{Kind: ir.RuntimeScope, Body: ir.Block{
+		at(set(rows, &ir.Binary{Op: ir.Add, X: n, Y: ir.Int(1), DType: ir.INDEX})), create(local), call(fk, x, local)}}
 
 	for _, c := range []struct {
 		name, code, want string

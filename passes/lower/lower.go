@@ -3,6 +3,7 @@
 //
 //	bind_results.go  BindResults: which C++ variable each Var is
 //	plan_allocs.go   PlanAllocs: which creates share an allocation, and where it stands
+//	lifetimes.go     how far a buffer must move out to live as long as it is used
 //	task_ids.go      BindTaskIds: where the entries of a dependency array come from
 //	carries.go       PlanCarries: loop carries, merges, and the order of their copies
 //	wrappers.go      what a call of a Spmd or Group function launches
@@ -36,7 +37,7 @@ func Lower(p *ir.Program, fn *ir.Function, reg *ops.Registry, opt Options) (file
 		prog: p, fn: fn, reg: reg, opt: opt,
 		storages: map[*ir.Var]*storage{}, tuples: map[*ir.Var]*tuple{}, calls: map[*ir.Call]*call{}, dummies: map[*ir.OpCall]*storage{},
 		feeds: map[*ir.Var][]*ir.Var{}, live: map[*ir.Var]bool{}, nonneg: map[*ir.Var]bool{}, blocks: map[ir.Stmt][2]*block{},
-		merges: map[ir.Stmt][]*storage{}, dims: map[*ir.Var]*plan.Dim{},
+		merges: map[ir.Stmt][]*storage{}, ahead: map[ir.Stmt][]*batch{}, flows: map[*storage]*flow{}, dims: map[*ir.Var]*plan.Dim{},
 		kernelIDs: map[string]int{}, names: newNamer(), returns: map[*ir.Function][]int{}, funcs: map[string]*ir.Function{},
 	}
 	if !l.checkEntry() {
@@ -56,6 +57,7 @@ func Lower(p *ir.Program, fn *ir.Function, reg *ops.Registry, opt Options) (file
 	l.body = unshare(fn.Body, map[ir.Stmt]bool{})
 	l.bindParams()
 	l.bindBlock(l.body, top)
+	l.planLifetimes()
 	if l.diags.HasErrors() {
 		return nil, l.diags.Sort()
 	}
@@ -90,6 +92,10 @@ type lowerer struct {
 	nonneg   map[*ir.Var]bool
 	blocks   map[ir.Stmt][2]*block
 	merges   map[ir.Stmt][]*storage // results of an If, per carry of a loop
+	creates  []create
+	uses     []use
+	flows    map[*storage]*flow
+	ahead    map[ir.Stmt][]*batch // allocations in front of a statement
 	yields   []yieldFrame
 	arrays   *arrayFlow
 	returns  map[*ir.Function][]int

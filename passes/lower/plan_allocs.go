@@ -17,6 +17,7 @@ import (
 //     assignment, a merge of an if, a result of a loop.
 //   - Creates directly in the body of a MANUAL scope move in front of it, since a buffer outlives the scheduling region; a chain of MANUAL
 //     scopes directly inside each other is left altogether. Creates of loops and ifs inside stay in their loop or if.
+//   - A buffer that is used where its scope has closed, or where its allocation cannot be named, moves out as far as that needs (lifetimes.go).
 
 // maxBatch is the largest number of buffers in one allocation.
 const maxBatch = 16
@@ -26,6 +27,7 @@ type create struct {
 	op      *ir.OpCall
 	storage *storage
 	span    diag.Span
+	block   *block // where the program makes it
 }
 
 // A batch is one allocation.
@@ -34,32 +36,52 @@ type batch struct {
 	creates []create
 }
 
-// planCreate places the create of a buffer that is defined in blk.
+// planCreate notes the create of a buffer; where it stands is decided when all uses are known.
 func (l *lowerer) planCreate(s *storage, x *ir.OpCall, at diag.Span, blk *block) {
 	s.kind, s.root = bufferStore, s
 	s.typ.Ref = true
-	target := blk
-	for {
-		if l.definedIn(x, target) {
-			break
+	l.creates = append(l.creates, create{x, s, at, blk})
+}
+
+// placeCreates decides where each buffer is allocated.
+func (l *lowerer) placeCreates(wanted map[*storage]*block) {
+	for _, c := range l.creates {
+		target, before := c.block, ir.Stmt(nil)
+		for l.movesOut(c, target, wanted[c.storage]) {
+			target, before = target.parent, target.stmt
 		}
-		if target.kind != manualBlock {
-			break
+		c.storage.block, c.storage.home = target, target
+		switch {
+		case before != nil:
+			l.ahead[before] = addToBatch(l.ahead[before], target, c)
+		case l.definedIn(c.op, target):
+			continue // in place
+		default:
+			target.batches = addToBatch(target.batches, target, c)
 		}
-		target = target.parent
+		c.storage.batched = true
 	}
-	s.block, s.home = target, target
-	if target == blk && l.definedIn(x, blk) {
-		return // in place
-	}
-	c := create{x, s, at}
-	i := slices.IndexFunc(blk.defs, func(b *batch) bool { return b.target == target && len(b.creates) < maxBatch })
+}
+
+func addToBatch(bs []*batch, target *block, c create) []*batch {
+	i := slices.IndexFunc(bs, func(b *batch) bool { return b.target == target && len(b.creates) < maxBatch })
 	if i < 0 {
-		blk.defs = append(blk.defs, &batch{target: target})
-		i = len(blk.defs) - 1
+		bs = append(bs, &batch{target: target})
+		i = len(bs) - 1
 	}
-	blk.defs[i].creates = append(blk.defs[i].creates, c)
-	s.batched = true
+	bs[i].creates = append(bs[i].creates, c)
+	return bs
+}
+
+// movesOut reports that a create which could stand in b belongs in front of the statement whose body b is.
+func (l *lowerer) movesOut(c create, b, wanted *block) bool {
+	if b.parent == nil || l.definedIn(c.op, b) {
+		return false
+	}
+	if b.kind == manualBlock {
+		return true
+	}
+	return wanted != nil && !b.encloses(wanted) && l.mayLeave(b, wanted)
 }
 
 // definedIn reports that an operand of x gets its value in b itself.
@@ -67,7 +89,7 @@ func (l *lowerer) definedIn(x *ir.OpCall, b *block) bool {
 	found := false
 	ir.Walk(x, func(e ir.Expr) bool {
 		if v, ok := e.(*ir.Var); ok {
-			if s := l.storages[v]; s != nil && s.block == b && s.kind != entryStore {
+			if s := l.storages[v]; s != nil && s.home == b && s.kind != entryStore {
 				found = true
 			}
 		}
@@ -76,9 +98,9 @@ func (l *lowerer) definedIn(x *ir.OpCall, b *block) bool {
 	return found
 }
 
-// emitBatches prints the allocations of a block's own creates.
-func (l *lowerer) emitBatches(blk *block) {
-	for _, b := range blk.defs {
+// emitBatches prints allocations.
+func (l *lowerer) emitBatches(bs []*batch) {
+	for _, b := range bs {
 		l.emitAlloc(b.target, b.creates)
 	}
 }

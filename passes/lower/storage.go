@@ -8,12 +8,12 @@ import (
 
 // A block is one pair of braces of the C++ to be.
 type block struct {
-	parent *block
-	depth  int
-	kind   blockKind
-	stmt   ir.Stmt // the statement whose body it is, nil for the function
-	out    []plan.Stmt
-	defs   []*batch // alloc batches of its own creates, in order
+	parent  *block
+	depth   int
+	kind    blockKind
+	stmt    ir.Stmt // the statement whose body it is, nil for the function
+	out     []plan.Stmt
+	batches []*batch // allocations at its head, in order
 }
 
 type blockKind uint8
@@ -77,6 +77,7 @@ type storage struct {
 	what    string // what the user calls it
 
 	alloc      *plan.Name // buffers: the alloc result, once planned
+	maker      *storage   // carries and merges: the TaskId of the allocation behind the current value, where a MANUAL scope needs it
 	batched    bool       // buffers: allocated at the head of a sequence
 	manualBy   diag.Span  // buffers and entry tensors: a task of a MANUAL scope that writes it
 	declared   bool       // its declaration is out

@@ -166,12 +166,10 @@ func (l *lowerer) taskDeps(c *call, tensors []*storage, blk *block, params *plan
 	if !l.opt.NoManualAllocDeps {
 		passed := map[*storage]bool{}
 		for _, t := range tensors {
-			t.buffers(func(b *storage) {
-				passed[b] = true
-				if blk.inManual() {
-					d.addAlloc(b, blk, c.span)
-				}
-			})
+			t.buffers(func(b *storage) { passed[b] = true })
+			if blk.inManual() {
+				d.addMakers(t, blk, c.span)
+			}
 		}
 		if t := l.predicateTensor(c.node.Launch.Predicate); t != nil {
 			t.buffers(func(b *storage) {
@@ -182,6 +180,15 @@ func (l *lowerer) taskDeps(c *call, tensors []*storage, blk *block, params *plan
 		}
 	}
 	return l.depArray(&d, params)
+}
+
+// addMakers adds dependencies on the allocations that a tensor may lie in.
+func (d *depList) addMakers(t *storage, blk *block, at diag.Span) {
+	if m := t.carried().maker; m != nil {
+		d.add(depKey{m.name, -1}, plan.Dep{ID: m.ref(), Guarded: true, Alloc: true, Pos: at})
+		return
+	}
+	t.buffers(func(b *storage) { d.addAlloc(b, blk, at) })
 }
 
 // addAlloc adds a dependency on the allocation of a buffer, when it has one of its own that can be named.
