@@ -36,8 +36,8 @@ type built struct {
 // allowed are the rules that a valid program can break only in the flow as a whole.
 var allowed = map[diag.Code]bool{
 	lower.CodeClosedScope: true, lower.CodeTensorScope: true,
-	"PTO-X531":        true, // a placement that cannot become a window
-	"PTO-V302":        true, // a buffer that is read by a name it had before a task overwrote it
+	"PTO-X531": true, // a placement that cannot become a window
+	"PTO-V302": true, // a buffer that is read by a name it had before a task overwrote it
 }
 
 // problem is a check that failed. Kind stays the same while a program is shrunk.

@@ -128,12 +128,12 @@ func (l List) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Sort orders reports by file and position, keeping the order of equal ones, and drops exact repeats.
+// Sort orders reports by file and position, keeping the order of equal ones. The result lacks exact repeats; l keeps them.
 func (l List) Sort() List {
 	slices.SortStableFunc(l, func(a, b *Diagnostic) int {
 		return cmp.Or(cmp.Compare(a.Span.File, b.Span.File), cmp.Compare(a.Span.Line, b.Span.Line), cmp.Compare(a.Span.Col, b.Span.Col))
 	})
-	return slices.CompactFunc(l, func(a, b *Diagnostic) bool {
+	return slices.CompactFunc(slices.Clone(l), func(a, b *Diagnostic) bool {
 		return a.Span == b.Span && a.Code == b.Code && a.Message == b.Message
 	})
 }
