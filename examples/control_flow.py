@@ -42,9 +42,11 @@ class ControlFlow:
         spare = pl.create_tensor([16, 16], dtype=pl.FP32)
         cur = pl.create_tensor([16, 16], dtype=pl.FP32)
         cur = self.double(x, cur)
+        read = None
         for i in pl.range(trips):
-            acc = self.accumulate(cur, acc)
-            nxt = self.double(cur, spare)
+            # spare is what the trip before accumulated from: that task has to be done with it
+            nxt, _ = pl.submit(self.double, cur, spare, deps=[read])
+            acc, read = pl.submit(self.accumulate, cur, acc)
             spare = cur  # the two buffers swap roles from trip to trip
             cur = nxt
         return acc

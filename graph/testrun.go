@@ -160,6 +160,23 @@ func (t *Tester) key(test *TestConfig, built *Built, job *exec.Job, expect *expe
 // execute runs the plan, compares with the expectation, and then holds the compiled C++ against the plan.
 func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, job *exec.Job, expect *expectation, v *Verdict) error {
 	engine := &exec.Plan{Ops: t.Builder.Ops}
+	first, err := t.checkedRun(ctx, engine, built, job)
+	if err != nil {
+		return err
+	}
+	v.Tasks = first.Tasks
+	if v.Diags.Add(first.Diags...); first.Failed() {
+		return v.Diags
+	}
+	if v.Diags.Add(unwritten(test, built, job, &first.Result)...); v.Diags.HasErrors() {
+		return v.Diags
+	}
+	v.Diags.Add(first.report.Diags()...)
+	if expect.kind == sequentialKind {
+		for _, i := range outputsOf(job) {
+			expect.outputs[i] = first.Outputs[i]
+		}
+	}
 	results, err := engine.Run(ctx, job)
 	if err != nil {
 		return err
@@ -167,21 +184,15 @@ func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, jo
 	v.Runs = len(results)
 	for i := range results {
 		r := &results[i]
-		v.Tasks = r.Tasks
-		if i == 0 || r.Failed() {
-			v.Diags.Add(r.Diags...)
-		}
 		if r.Failed() {
-			return v.Diags
-		}
-		if i == 0 {
-			if v.Diags.Add(unwritten(test, built, job, r)...); v.Diags.HasErrors() {
-				return v.Diags
-			}
+			return append(v.Diags, r.Diags...)
 		}
 		if ds := t.compare(ctx, test, built, job, expect, r, job.Schedules[i], v); ds.HasErrors() {
 			return append(v.Diags, ds...)
 		}
+	}
+	if v.Diags.HasErrors() {
+		return v.Diags
 	}
 	if t.Toolchain == nil {
 		return nil
@@ -247,7 +258,7 @@ func agree(built *Built, planned, compiled *exec.Result, s exec.Schedule) error 
 // sequentialKind is the expectation that no order of the tasks changes the result.
 const sequentialKind = "sequential schedule"
 
-// expectation is what the outputs are compared with.
+// expectation is what the outputs are compared with. Those of sequentialKind are known once the plan has run in program order.
 type expectation struct {
 	kind       string
 	outputs    [][]byte // by entry tensor; nil: not compared
@@ -274,7 +285,6 @@ func (t *Tester) expectation(ctx context.Context, test *TestConfig, target *Targ
 		for i := range e.tolerances {
 			e.tolerances[i] = tolerance{exact: true}
 		}
-		err = t.expectSequential(ctx, job, e)
 	}
 	if err != nil {
 		for _, d := range diag.AsList(err, CodeReference) {
@@ -323,22 +333,6 @@ func (t *Tester) expectNpy(test *TestConfig, job *exec.Job, e *expectation) erro
 			return diag.Errorf(CodeTestSetup, diag.Span{}, "test %q expects %q, which is no output of the target", test.Name, name).
 				WithHint("its outputs are: %s", strings.Join(names, ", "))
 		}
-	}
-	return nil
-}
-
-func (t *Tester) expectSequential(ctx context.Context, job *exec.Job, e *expectation) error {
-	one := *job
-	one.Schedules = []exec.Schedule{{Policy: sim.Sequential}}
-	results, err := (&exec.Plan{Ops: t.Builder.Ops}).Run(ctx, &one)
-	if err != nil {
-		return err
-	}
-	if results[0].Failed() {
-		return results[0].Diags
-	}
-	for _, i := range outputsOf(job) {
-		e.outputs[i] = results[0].Outputs[i]
 	}
 	return nil
 }

@@ -100,6 +100,13 @@ const (
 	tile  = 3 // the kernel that writes row s of its tensor, s its scalar, and says so
 )
 
+// racesOf checks the run of p.
+func racesOf(p *prog) diag.List {
+	r := Run(p.Runtime, Names{Entries: []string{"x", "y", "g"}, Params: [][]string{{"a", "b"}, {"o", "p"}}})
+	r.Other = slices.DeleteFunc(r.Other, func(d *diag.Diagnostic) bool { return d.Code == CodeLifetime })
+	return r.Diags()
+}
+
 type rows struct{}
 
 func (rows) Run(_ *sim.Memory, c *sim.KernelCall) error {
@@ -108,8 +115,8 @@ func (rows) Run(_ *sim.Memory, c *sim.KernelCall) error {
 		if err != nil {
 			return err
 		}
-		c.Touch(0, true, v)
-		c.Touch(0, true, v)
+		c.Touch(sim.Touch{Write: true, Window: v})
+		c.Touch(sim.Touch{Write: true, Window: v})
 	}
 	return nil
 }
@@ -123,12 +130,12 @@ func TestRaces(t *testing.T) {
 		{"05 write after read", func(p *prog, x, y sim.Tensor) {
 			p.task(in(x), 2)
 			p.task(inout(x), 1)
-		}, []string{"PTO-R080 | task 1 of kernel fill (argument 0) may overwrite entry tensor 0 while task 0 of kernel use (argument 0) still reads it | add the id of task 0 to deps= of task 1 | InOut"}},
+		}, []string{"PTO-R080 | write-after-read race on x: task 1 (fill) may overwrite x[0:16, 0:16] while task 0 (use) still reads it; argument o | task 0 (use) reads x[0:16, 0:16] here; argument 0 | add the id of task 0 to deps= of task 1 | InOut"}},
 		{"06 write after write", func(p *prog, x, y sim.Tensor) {
 			p.task(out(x))
 			p.task(out(x))
 			p.task(in(x))
-		}, []string{"PTO-R080 | write entry tensor 0 in no fixed order | Out argument does not wait"}},
+		}, []string{"PTO-R080 | write-after-write race on x: task 0 (k) and task 1 (k) write x[0:16, 0:16] in no fixed order; argument a | Out argument does not wait"}},
 		{"tracked programs are clean", func(p *prog, x, y sim.Tensor) {
 			p.task(out(x))
 			p.task(in(x), out(y))
@@ -141,7 +148,7 @@ func TestRaces(t *testing.T) {
 				p.task(out(x))
 				p.task(in(x), out(y))
 			})
-		}, []string{"PTO-R080 | may read entry tensor 0 before task 0 of kernel k (argument 0) has written it | MANUAL"}},
+		}, []string{"PTO-R080 | read-after-write race on x: task 1 (k) may read x[0:16, 0:16] before task 0 (k) has written it | MANUAL"}},
 		{"manual: with the edge", func(p *prog, x, y sim.Tensor) {
 			p.scope(true, func() {
 				a := p.task(out(x))
@@ -151,7 +158,7 @@ func TestRaces(t *testing.T) {
 		{"manual write, AUTO read", func(p *prog, x, y sim.Tensor) {
 			p.scope(true, func() { p.task(out(x)) })
 			p.task(in(x))
-		}, []string{"PTO-R080 | may read entry tensor 0 before | later tasks do not see what they wrote"}},
+		}, []string{"PTO-R080 | may read x[0:16, 0:16] before | later tasks do not see what they wrote"}},
 		{"ordered through a dummy", func(p *prog, x, y sim.Tensor) {
 			p.scope(true, func() {
 				a, b := p.task(in(x)), p.task(in(x))
@@ -220,12 +227,12 @@ func TestRaces(t *testing.T) {
 				p.taskAt(a, in(v))
 				p.taskAt(b, inout(v))
 			}
-		}, []string{"PTO-R080 | (5 such pairs)"}},
+		}, []string{"PTO-R080 | (5 such pairs of tasks; this is the first)"}},
 		{"47 predicate without its producer", func(p *prog, x, y sim.Tensor) {
 			g := p.ext(ir.INT32, 4)
 			p.task(out(g), 1)
 			p.task(out(x), &sim.Predicate{Tensor: g, Index: u(2), Op: ir.Gt})
-		}, []string{"PTO-R022 | the predicate of task 1 of kernel k may be decided before task 0 of kernel fill (argument 0) has written its operand, in entry tensor 2 | add the id of task 0 to deps= of task 1"}},
+		}, []string{"PTO-R022 | the predicate of task 1 (k) reads g[2], which task 0 (fill) may not have written yet | add the id of task 0 to deps= of task 1"}},
 		{"47 predicate with its producer, direct and through a barrier", func(p *prog, x, y sim.Tensor) {
 			g := p.ext(ir.INT32, 4)
 			a := p.task(out(g))
@@ -242,11 +249,11 @@ func TestRaces(t *testing.T) {
 			g := p.ext(ir.INT32, 4)
 			p.task(out(x), &sim.Predicate{Tensor: g, Index: u(2), Op: ir.Gt})
 			p.task(out(g))
-		}, []string{"PTO-R080 | may overwrite entry tensor 2 while the predicate of task 0"}},
+		}, []string{"PTO-R080 | may overwrite g[2] while task 0 (k) still reads it | predicate"}},
 		{"element read of a manual write", func(p *prog, x, y sim.Tensor) {
 			p.scope(true, func() { p.task(out(x)) })
 			p.Read(x, u(0, 0), p.site())
-		}, []string{"PTO-R081 | the orchestration reads an element of entry tensor 0 that task 0 of kernel k (argument 0) may not have written yet | outside MANUAL scopes"}},
+		}, []string{"PTO-R081 | the orchestration reads x[0, 0], which task 0 (k) may not have written yet | outside MANUAL scopes"}},
 		{"element read of a tracked write", func(p *prog, x, y sim.Tensor) {
 			p.task(out(x))
 			p.Read(x, u(0, 0), p.site())
@@ -255,7 +262,7 @@ func TestRaces(t *testing.T) {
 		{"element write and a pure reader", func(p *prog, x, y sim.Tensor) {
 			p.task(in(x))
 			p.Write(x, u(0, 0), 1, p.site())
-		}, []string{"PTO-R081 | overwrites an element of entry tensor 0 that task 0 of kernel k (argument 0) may still read | as InOut"}},
+		}, []string{"PTO-R081 | overwrites x[0, 0], which task 0 (k) may still read | as InOut"}},
 		{"element write waits for the readers of a tracked writer", func(p *prog, x, y sim.Tensor) {
 			p.task(out(x))
 			p.task(in(x))
@@ -276,8 +283,8 @@ func TestRaces(t *testing.T) {
 				}
 			})
 		}, []string{
-			"PTO-R080 | task 0 of kernel tile (argument 0) and task 1 of kernel tile (argument 0) write entry tensor 0 in no fixed order | exact",
-			"PTO-R080 | task 0 of | and task 2 of | exact", "PTO-R080 | task 1 of | and task 2 of | exact",
+			"PTO-R080 | task 0 (tile) and task 1 (tile) write x[0:1, 0:16] in no fixed order | exact",
+			"PTO-R080 | task 1 (tile) and task 2 (tile) write | exact", // the edges of both order 0 and 2
 		}},
 		{"a NO_DEP argument that is really written", func(p *prog, x, y sim.Tensor) {
 			for range 2 {
@@ -312,7 +319,7 @@ func TestRaces(t *testing.T) {
 				if err := p.Finish(); err != nil {
 					t.Fatal(err)
 				}
-				got := Races(p.Runtime)
+				got := racesOf(p)
 				if len(got) != len(tt.want) {
 					t.Fatalf("policy %d: %d reports, want %d:\n%v", policy, len(got), len(tt.want), got)
 				}
@@ -341,7 +348,7 @@ func TestOffByDefault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if Races(rt) != nil || Lifetimes(rt) != nil {
+	if Run(rt, Names{}) != nil {
 		t.Error("reports without a graph")
 	}
 }
@@ -386,7 +393,7 @@ func TestRacesAgainstAllPairs(t *testing.T) {
 		}
 		want := allPairs(p.Graph())
 		var got [][2]int32
-		for _, d := range Races(p.Runtime) {
+		for _, d := range racesOf(p) {
 			pair := [2]int32{d.Related[0].Span.Line, d.Span.Line}
 			if !slices.Contains(want, pair) {
 				t.Errorf("seed %d: %v is no race", seed, d)
@@ -516,7 +523,7 @@ func TestLifetimes(t *testing.T) {
 			if !more {
 				want = 0
 			}
-			l := Lifetimes(p.Runtime)
+			l := Run(p.Runtime, Names{}).Other
 			if len(l) != want {
 				t.Errorf("%s: %v", tt.name, l)
 			}
@@ -547,7 +554,7 @@ func BenchmarkRaces(b *testing.B) {
 	if err := p.Finish(); err != nil {
 		b.Fatal(err)
 	}
-	if l := Races(p.Runtime); len(l) > 0 {
+	if l := racesOf(p); len(l) > 0 {
 		b.Fatal(l)
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "tasks/s")

@@ -7,32 +7,35 @@ import (
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
-// Lifetimes reports tasks of MANUAL scopes that use a buffer which nothing keeps alive for them. A buffer is given back when its scope has ended
+// lifetimes reports tasks of MANUAL scopes that use a buffer which nothing keeps alive for them. A buffer is given back when its scope has ended
 // and the tasks with an edge to the task that made it have finished; in a MANUAL scope a user has such an edge only when it names that task
 // in its dependencies (mission document 003), or when somebody who comes after it does. Buffers whose ring hands out no memory later on
 // are safe and not reported.
-func Lifetimes(rt *sim.Runtime) diag.List {
-	g := rt.Graph()
-	if g == nil {
-		return nil
-	}
+func (r *run) lifetimes(o *order) diag.List {
+	g := r.graph
 	var l diag.List
 	lastMade := map[uint64]int{} // ring → last node that took memory from it
-	users := map[sim.TaskID][]int32{}
+	manual := false
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
+		manual = manual || n.Manual
 		for k := range n.Args {
 			if n.Args[k].Tag == sim.Output {
 				lastMade[uint64(n.ID>>32)] = i
 			}
 		}
-		for _, e := range n.Preds {
-			if n.Kind == sim.NodeTask {
+	}
+	if !manual {
+		return nil
+	}
+	users := map[sim.TaskID][]int32{}
+	for i := range g.Nodes {
+		if n := &g.Nodes[i]; n.Kind == sim.NodeTask {
+			for _, e := range n.Preds {
 				users[g.Nodes[e.From].ID] = append(users[g.Nodes[e.From].ID], int32(i))
 			}
 		}
 	}
-	o := newOrder(g)
 	type place struct {
 		at  diag.Span
 		arg int
@@ -49,8 +52,8 @@ func Lifetimes(rt *sim.Runtime) diag.List {
 				continue
 			}
 			seen[place{n.Site, k}] = true
-			made := rt.NodeOf(owner)
-			d := diag.Warningf(CodeLifetime, n.Site, "%s uses %s (argument %d), which may be given back before it runs", taskName(rt, n), buffer(rt, &n.Args[k].Tensor), k).
+			made := r.rt.NodeOf(owner)
+			d := diag.Warningf(CodeLifetime, n.Site, "%s uses %s (argument %s), which may be given back before it runs", r.task(n), r.base(&n.Args[k].Tensor), r.param(n, k)).
 				WithHint("add the id of the task that made the buffer to deps=: in a MANUAL scope using a buffer does not keep it alive")
 			if made != nil {
 				d.WithRelated(made.Site, "the buffer is made here")

@@ -1,15 +1,9 @@
-// Package check looks at the graph of a simulated run for mistakes that one schedule shows only by luck: accesses that nothing orders, and buffers
-// that nothing keeps alive. The runtime follows reads after writes of declared arguments; it does not follow writes after reads, and in
-// MANUAL scopes, through NO_DEP and manual_dep it follows nothing (spec runtime.md 0.3, 2.2).
-//
-// A run keeps its graph only with sim.Config.Check. The graph, and so the reports, are the same for every schedule of a program. Where the kernels
-// report what they touch (sim.KernelCall.Track), that is an access, and a race is an error. Elsewhere an access is what an argument
-// declares: its whole window, read or written by direction. Kernels often use less, so a race is then a warning; and a NO_DEP argument, for
-// which the author vouches, counts only where sim.Config.Dirs knows its direction.
 package check
 
 import (
-	"github.com/ptobuild/ptobuild/internal/diag"
+	"cmp"
+	"slices"
+
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 	"github.com/ptobuild/ptobuild/runtime/sim/interval"
@@ -34,89 +28,186 @@ const (
 	writes how = 2
 )
 
-// Races returns the pairs of conflicting accesses that no chain of waiting orders, in submit order, one report per pair of places in the source;
-// nil without Config.Check.
-func Races(rt *sim.Runtime) diag.List {
-	g := rt.Graph()
-	if g == nil {
-		return nil
-	}
-	c := &checker{rt: rt, g: g, order: newOrder(g), live: interval.New[access](), after: map[int32]bool{}, pairs: map[pair]*report{}}
-	for i := range g.Nodes {
-		c.node(int32(i))
-	}
-	return c.reports()
-}
-
-type checker struct {
-	rt    *sim.Runtime
-	g     *sim.Graph
+// races finds the pairs of conflicting accesses that no chain of waiting orders, in submit order, one per pair of places in the source.
+type races struct {
+	*run
 	order *order
-	// live holds the accesses that a later one may still race with. One that is ordered before a later access which covers it drops out: whoever
-	// is ordered after that one is ordered after both.
-	live *interval.Map[access]
+	// The accesses that a later one may still race with: readers, and those that write. One that is ordered before a later access which covers
+	// it drops out: whoever is ordered after that one is ordered after both.
+	readers, writers *interval.Map[access]
 
 	mine  []access // of the node at hand
 	met   []meeting
 	want  []int32
-	after map[int32]bool // nodes ordered before the one at hand
+	after []uint32 // per node: the epoch in which it was found to come before the node at hand
+	epoch uint32
+	loose []meeting // conflicts that nothing orders
 
-	pairs map[pair]*report
-	list  []*report
+	pairs map[pair]*Race
+	list  []*Race
+}
+
+// pair is two places in the source with what runs there: loops make many races of one mistake.
+type pair struct {
+	first, second   sim.Site
+	firstK, secondK [3]int32
 }
 
 // meeting is a live access that touches the memory of one of mine.
 type meeting struct {
-	mine int
-	old  interval.Index
+	mine   int
+	writes bool // old is in writers
+	old    interval.Index
 }
 
-func (c *checker) node(i int32) {
-	n := &c.g.Nodes[i]
+func (r *run) races(o *order) []*Race {
+	c := &races{run: r, order: o, readers: interval.New[access](), writers: interval.New[access](), after: make([]uint32, len(r.graph.Nodes)), pairs: map[pair]*Race{}}
+	for i := range r.graph.Nodes {
+		c.node(int32(i))
+		if o.budget <= 0 {
+			r.gaveUp = true
+			break
+		}
+	}
+	for _, x := range c.list {
+		r.describe(x)
+	}
+	return c.list
+}
+
+func (c *races) at(m meeting) *access {
+	if m.writes {
+		return c.writers.At(m.old)
+	}
+	return c.readers.At(m.old)
+}
+
+func (c *races) node(i int32) {
+	n := &c.graph.Nodes[i]
 	c.mine = c.accesses(c.mine[:0], i)
 	c.forget(n)
 	c.met, c.want = c.met[:0], c.want[:0]
 	for k := range c.mine {
 		m := &c.mine[k]
-		for _, x := range c.live.Meet(m.tensor.Bytes()) {
-			if old := c.live.At(x); sim.Overlap(&m.tensor, &old.tensor) {
-				c.met = append(c.met, meeting{k, x})
-				c.want = append(c.want, old.node)
+		lo, hi := m.tensor.Bytes()
+		for _, x := range c.writers.Meet(lo, hi) {
+			c.meet(k, true, x)
+		}
+		if m.how&writes != 0 {
+			for _, x := range c.readers.Meet(lo, hi) {
+				c.meet(k, false, x)
 			}
 		}
 	}
-	clear(c.after)
-	c.order.before(i, c.want, func(a int32) { c.after[a] = true })
+	c.order.budget -= len(c.met)
+	c.epoch++
+	c.order.before(i, c.want, func(a int32) { c.after[a] = c.epoch })
 	if c.order.budget <= 0 {
 		return
 	}
-	var covered []interval.Index
+	c.loose = c.loose[:0]
 	for _, x := range c.met {
-		m, old := &c.mine[x.mine], c.live.At(x.old)
-		conflict := (m.how|old.how)&writes != 0
+		m, old := &c.mine[x.mine], c.at(x)
 		switch {
-		case !c.after[old.node]:
-			if conflict {
-				c.race(old, m)
-			}
-		case !old.covered && (m.how&writes != 0 || old.how == reads) && (m.exact || !old.exact) && sim.Covers(&m.tensor, &old.tensor):
+		case c.after[old.node] != c.epoch:
+			c.loose = append(c.loose, x)
+		case !old.covered && m.how&writes != 0 && (m.exact || !old.exact) && sim.Covers(&m.tensor, &old.tensor):
 			old.covered = true
-			covered = append(covered, x.old)
 		}
 	}
-	for _, x := range covered {
-		c.live.Remove(x)
+	if len(c.loose) > 0 {
+		c.conflicts(i)
+	}
+	for _, x := range c.met {
+		if old := c.at(x); old.covered {
+			old.covered = false // more than one of mine may have met it
+			if x.writes {
+				c.writers.Remove(x.old)
+			} else {
+				c.readers.Remove(x.old)
+			}
+		}
 	}
 	for k := range c.mine {
 		if lo, hi := c.mine[k].tensor.Bytes(); lo < hi {
-			c.live.Insert(lo, hi, c.mine[k])
+			if c.mine[k].how&writes != 0 {
+				c.writers.Insert(lo, hi, c.mine[k])
+			} else {
+				c.readers.Insert(lo, hi, c.mine[k])
+			}
 		}
 	}
 }
 
+func (c *races) meet(mine int, writes bool, x interval.Index) {
+	m := meeting{mine, writes, x}
+	if old := c.at(m); sim.Overlap(&c.mine[mine].tensor, &old.tensor) {
+		c.met = append(c.met, m)
+		c.want = append(c.want, old.node)
+	}
+}
+
+// conflicts reports what nothing orders before node i. One edge to the latest of those tasks may order the others too; from here on the checker goes by
+// the order that the reported edges would give, so that a missing edge is one report and not one for every task behind it.
+func (c *races) conflicts(i int32) {
+	slices.SortStableFunc(c.loose, func(x, y meeting) int {
+		return cmp.Or(cmp.Compare(c.at(y).node, c.at(x).node), cmp.Compare(x.mine, y.mine))
+	})
+	for k, x := range c.loose {
+		old, m := c.at(x), &c.mine[x.mine]
+		if c.after[old.node] == c.epoch {
+			continue
+		}
+		c.race(old, m)
+		if k+1 < len(c.loose) && c.at(c.loose[k+1]).node == old.node || !old.exact || !m.exact {
+			continue // more of the same pair; or no more than a guess
+		}
+		c.after[old.node] = c.epoch
+		c.order.mend(old.node, i)
+		c.want = c.want[:0]
+		for _, y := range c.loose[k+1:] {
+			c.want = append(c.want, c.at(y).node)
+		}
+		c.order.before(old.node, c.want, func(a int32) { c.after[a] = c.epoch })
+	}
+}
+
+// maxExamples bounds the pairs of tasks that a Race keeps.
+const maxExamples = 4
+
+func (c *races) race(old, m *access) {
+	a, b := &c.graph.Nodes[old.node], &c.graph.Nodes[m.node]
+	key := pair{a.Site, b.Site, a.Kernels, b.Kernels}
+	r := c.pairs[key]
+	if r == nil {
+		r = &Race{Kind: kindOf(old, m), Cause: c.causeOf(a, b, old, m), First: c.use(old), Second: c.use(m), Exact: old.exact && m.exact, old: *old, new: *m}
+		c.pairs[key] = r
+		c.list = append(c.list, r)
+	}
+	if n := len(r.Pairs); n > 0 && r.last == [2]int32{old.node, m.node} {
+		r.more(old, m)
+		return
+	}
+	r.last = [2]int32{old.node, m.node}
+	r.Count++
+	if len(r.Pairs) < maxExamples && a.Kind == sim.NodeTask && b.Kind == sim.NodeTask {
+		r.Pairs = append(r.Pairs, [2]int{a.Ordinal, b.Ordinal})
+	}
+}
+
+func kindOf(old, m *access) Kind {
+	switch {
+	case old.how&writes == 0:
+		return WriteAfterRead
+	case m.how&writes == 0:
+		return ReadAfterWrite
+	}
+	return WriteAfterWrite
+}
+
 // accesses lists what node i touches. Dummies touch nothing; the fresh buffer of an allocation is nobody else's yet.
-func (c *checker) accesses(list []access, i int32) []access {
-	n := &c.g.Nodes[i]
+func (r *run) accesses(list []access, i int32) []access {
+	n := &r.graph.Nodes[i]
 	switch n.Kind {
 	case sim.NodeRead:
 		return append(list, access{node: i, arg: -1, how: reads, exact: true, tensor: element(&n.Access.Tensor, n.Access.Index)})
@@ -154,7 +245,7 @@ func (c *checker) accesses(list []access, i int32) []access {
 		case sim.InOut:
 			a.how = reads | writes
 		case sim.NoDep:
-			a.how, a.noDep = c.declared(n, k), true
+			a.how, a.noDep = r.declared(n, k), true
 		default:
 			a.how = writes
 		}
@@ -166,8 +257,8 @@ func (c *checker) accesses(list []access, i int32) []access {
 }
 
 // declared is what the kernels of a task do with a parameter, by their signatures; nothing when those are not known.
-func (c *checker) declared(n *sim.Node, arg int) (h how) {
-	dirs := c.rt.Config().Dirs
+func (r *run) declared(n *sim.Node, arg int) (h how) {
+	dirs := r.rt.Config().Dirs
 	for _, id := range n.Kernels {
 		if id < 0 || int(id) >= len(dirs) || arg >= len(dirs[id]) {
 			continue
@@ -196,14 +287,16 @@ func element(t *sim.Tensor, idx []uint32) sim.Tensor {
 }
 
 // forget drops the accesses to memory that is handed out anew: they were to a buffer that is gone.
-func (c *checker) forget(n *sim.Node) {
+func (c *races) forget(n *sim.Node) {
 	if n.Kind != sim.NodeTask && n.Kind != sim.NodeAlloc {
 		return
 	}
 	for k := range n.Args {
 		if t := &n.Args[k].Tensor; n.Args[k].Tag == sim.Output {
-			for _, x := range c.live.Meet(t.Addr, t.Addr+t.Size) {
-				c.live.Remove(x)
+			for _, m := range []*interval.Map[access]{c.readers, c.writers} {
+				for _, x := range m.Meet(t.Addr, t.Addr+t.Size) {
+					m.Remove(x)
+				}
 			}
 		}
 	}

@@ -6,138 +6,206 @@ import (
 	"strings"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
-// pair is two places in the source with what they touch: loops make many races of one mistake.
-type pair struct {
-	first, second       diag.Span
-	firstArg, secondArg int16
-	firstK, secondK     [3]int32
-}
-
-type report struct {
-	d     *diag.Diagnostic
-	count int
-}
-
-func (c *checker) race(old, m *access) {
-	a, b := &c.g.Nodes[old.node], &c.g.Nodes[m.node]
-	key := pair{a.Site, b.Site, old.arg, m.arg, a.Kernels, b.Kernels}
-	if r := c.pairs[key]; r != nil {
-		r.count++
-		return
-	}
-	r := &report{d: c.describe(a, b, old, m), count: 1}
-	if !old.exact || !m.exact {
-		r.d.Severity = diag.Warning
-		r.d.Message += ", as declared"
-	}
-	c.pairs[key] = r
-	c.list = append(c.list, r)
-}
-
-func (c *checker) reports() diag.List {
-	var l diag.List
-	for _, r := range c.list {
-		if r.count > 1 {
-			r.d.Message += fmt.Sprintf(" (%d such pairs)", r.count)
-		}
-		l.Add(r.d)
-	}
-	if c.order.budget <= 0 {
-		l.Add(diag.Warningf(CodeTooMuch, diag.Span{}, "the race check was given up: the graph is too big").WithHint("check a smaller input of the same program"))
-	}
-	return l
-}
-
-func (c *checker) describe(a, b *sim.Node, old, m *access) *diag.Diagnostic {
-	buf, first, second := buffer(c.rt, &old.tensor), c.who(a, old), c.who(b, m)
-	reading, writing := old.how&writes == 0, old.how&writes != 0
+// describe writes the report of a race.
+func (r *run) describe(x *Race) {
+	old, m := &x.old, &x.new
+	a, b := &r.graph.Nodes[old.node], &r.graph.Nodes[m.node]
+	first, second := r.who(a), r.who(b)
+	where := r.meet(&old.tensor, &m.tensor)
+	whole := r.base(&m.tensor)
 	var d *diag.Diagnostic
 	switch {
 	case b.Kind == sim.NodeRead:
-		d = diag.Errorf(CodeHostRace, b.Site, "the orchestration reads an element of %s that %s may not have written yet", buf, first)
-	case b.Kind == sim.NodeWrite && reading:
-		d = diag.Errorf(CodeHostRace, b.Site, "the orchestration overwrites an element of %s that %s may still read", buf, first)
+		d = diag.Errorf(CodeHostRace, b.Site, "the orchestration reads %s, which %s may not have written yet", where, first)
+	case b.Kind == sim.NodeWrite && x.Kind == WriteAfterRead:
+		d = diag.Errorf(CodeHostRace, b.Site, "the orchestration overwrites %s, which %s may still read", where, first)
 	case b.Kind == sim.NodeWrite:
-		d = diag.Errorf(CodeHostRace, b.Site, "the orchestration writes an element of %s that %s may still write", buf, first)
+		d = diag.Errorf(CodeHostRace, b.Site, "the orchestration writes %s, which %s may still write", where, first)
 	case m.arg < 0:
-		d = diag.Errorf(sim.CodePredicateDep, b.Site, "the predicate of %s may be decided before %s has written its operand, in %s", c.task(b), first, buf)
-	case reading:
-		d = diag.Errorf(CodeRace, b.Site, "%s may overwrite %s while %s still reads it", second, buf, first)
-	case m.how&writes == 0:
-		d = diag.Errorf(CodeRace, b.Site, "%s may read %s before %s has written it", second, buf, first)
+		d = diag.Errorf(sim.CodePredicateDep, b.Site, "the predicate of %s reads %s, which %s may not have written yet", r.task(b), where, first)
+	case x.Kind == WriteAfterRead:
+		d = diag.Errorf(CodeRace, b.Site, "%s race on %s: %s may overwrite %s while %s still reads it", x.Kind, whole, second, where, first)
+	case x.Kind == ReadAfterWrite:
+		d = diag.Errorf(CodeRace, b.Site, "%s race on %s: %s may read %s before %s has written it", x.Kind, whole, second, where, first)
 	default:
-		d = diag.Errorf(CodeRace, b.Site, "%s and %s write %s in no fixed order", first, second, buf)
+		d = diag.Errorf(CodeRace, b.Site, "%s race on %s: %s and %s write %s in no fixed order", x.Kind, whole, first, second, where)
+	}
+	if role := r.role(b, m); role != "" {
+		d.Message += "; " + role
+	}
+	if x.Count > 1 {
+		d.Message += fmt.Sprintf(" (%d such pairs of tasks; this is the first)", x.Count)
+	}
+	for _, p := range x.also {
+		d.Message += "; they also meet in " + r.meet(&p[0].tensor, &p[1].tensor)
+	}
+	if !x.Exact {
+		d.Severity = diag.Warning
+		d.Message += "; as declared: what the kernels really touch is not known"
 	}
 	verb := "reads"
-	if writing {
+	if old.how&writes != 0 {
 		verb = "writes"
 	}
-	return d.WithHint("%s", c.fix(a, b, old, m)).WithRelated(a.Site, "%s %s it here", first, verb)
+	note := fmt.Sprintf("%s %s %s here", first, verb, r.box(&old.tensor))
+	if role := r.role(a, old); role != "" {
+		note += "; " + role
+	}
+	x.Diag = d.WithHint("%s", x.advice()).WithRelated(a.Site, "%s", note)
 }
 
-// fix says why nothing orders the two and which edge would.
-func (c *checker) fix(a, b *sim.Node, old, m *access) string {
-	edge := fmt.Sprintf("add the id of task %d to deps= of task %d", a.Ordinal, b.Ordinal)
-	switch {
-	case b.Kind != sim.NodeTask && old.how == reads:
-		return "an element write does not wait for tasks that only read; pass the tensor to that task as InOut"
-	case b.Kind != sim.NodeTask:
+// more notes another place in memory where the same two tasks meet.
+func (r *Race) more(old, m *access) {
+	if r.Exact = r.Exact || old.exact && m.exact; len(r.also) < 3 && (old.arg != r.old.arg || m.arg != r.new.arg) {
+		for _, p := range r.also {
+			if p[0].arg == old.arg && p[1].arg == m.arg {
+				return
+			}
+		}
+		r.also = append(r.also, [2]access{*old, *m})
+	}
+}
+
+// advice says why nothing orders the two and what would.
+func (x *Race) advice() string {
+	edge := fmt.Sprintf("add the id of task %d to deps= of task %d", x.First.Task, x.Second.Task)
+	switch x.Cause {
+	case CauseHostRead:
 		return "an element access waits only for writers that the runtime tracks: write it outside MANUAL scopes and without no_dep or manual_dep"
-	case m.arg < 0:
+	case CauseHostWrite:
+		return "an element write does not wait for tasks that only read; pass the tensor to that task as InOut"
+	case CausePredicate:
 		return edge + ": a predicate does not wait for the writer of its operand by itself"
-	case a.Manual || b.Manual:
+	case CauseManual:
 		return edge + ": tasks of a MANUAL scope wait for nothing else, and later tasks do not see what they wrote"
-	case old.noDep || m.noDep:
+	case CauseNoDep:
 		return edge + ", or drop no_dep if the accesses can meet"
-	case old.tensor.ManualDep || m.tensor.ManualDep:
+	case CauseManualDep:
 		return edge + ": a manual_dep tensor is not tracked"
-	case old.how == reads:
+	case CauseReader:
 		return edge + ", or declare the argument of the reading task as InOut: a write does not wait for earlier reads"
-	case m.how == writes:
+	case CauseOut:
 		return edge + ", or declare the argument of the later task as InOut: an Out argument does not wait for earlier writers"
+	case CauseBase:
+		return edge + ": the runtime finds writers by the base address of the tensor, and these two have different ones"
+	case CauseDirection:
+		return "correct the direction of the parameter: the runtime orders a task by what its parameters declare"
 	}
 	return edge
 }
 
-// who names a node and the argument in question.
-func (c *checker) who(n *sim.Node, a *access) string {
+// causeOf says why nothing orders two accesses.
+func (r *run) causeOf(a, b *sim.Node, old, m *access) Cause {
+	switch {
+	case b.Kind != sim.NodeTask && old.how == reads:
+		return CauseHostWrite
+	case b.Kind != sim.NodeTask:
+		return CauseHostRead
+	case m.arg < 0:
+		return CausePredicate
+	case a.Manual || b.Manual:
+		return CauseManual
+	case old.noDep || m.noDep:
+		return CauseNoDep
+	case old.tensor.ManualDep || m.tensor.ManualDep:
+		return CauseManualDep
+	case r.lies(a, old) || r.lies(b, m):
+		return CauseDirection
+	case old.how == reads:
+		return CauseReader
+	case m.how == writes && tagOf(b, m) == sim.OutputExisting:
+		return CauseOut
+	case old.arg >= 0 && a.Kind == sim.NodeTask && a.Args[old.arg].Tensor.Addr != b.Args[m.arg].Tensor.Addr:
+		return CauseBase
+	case tagOf(b, m) == sim.OutputExisting:
+		return CauseOut
+	}
+	return CauseManual
+}
+
+// tagOf is how the runtime was told that an access happens.
+func tagOf(n *sim.Node, a *access) sim.ArgTag {
+	if n.Kind == sim.NodeTask && a.arg >= 0 && int(a.arg) < len(n.Args) {
+		return n.Args[a.arg].Tag
+	}
+	return sim.NoDep
+}
+
+// lies reports a write through an argument that is passed as an input.
+func (r *run) lies(n *sim.Node, a *access) bool {
+	return a.how&writes != 0 && n.Kind == sim.NodeTask && a.arg >= 0 && tagOf(n, a) == sim.Input
+}
+
+// who names a node.
+func (r *run) who(n *sim.Node) string {
 	if n.Kind != sim.NodeTask {
 		return "the orchestration"
 	}
-	if a.arg < 0 {
-		return "the predicate of " + c.task(n)
-	}
-	return fmt.Sprintf("%s (argument %d)", c.task(n), a.arg)
+	return r.task(n)
 }
 
-func (c *checker) task(n *sim.Node) string { return taskName(c.rt, n) }
+// task is "task 3 (add)".
+func (r *run) task(n *sim.Node) string { return fmt.Sprintf("task %d (%s)", n.Ordinal, r.kernels(n)) }
 
-// taskName is "task 3 of kernel add".
-func taskName(rt *sim.Runtime, n *sim.Node) string {
+func (r *run) kernels(n *sim.Node) string {
 	var names []string
 	for _, id := range n.Kernels {
-		if id >= 0 && !slices.Contains(names, rt.KernelName(id)) {
-			names = append(names, rt.KernelName(id))
+		if id >= 0 && !slices.Contains(names, r.rt.KernelName(id)) {
+			names = append(names, r.rt.KernelName(id))
 		}
 	}
-	return fmt.Sprintf("task %d of kernel %s", n.Ordinal, strings.Join(names, "+"))
+	if len(names) == 0 {
+		return "dummy"
+	}
+	return strings.Join(names, "+")
 }
 
-// buffer names the memory of a handle.
-func buffer(rt *sim.Runtime, t *sim.Tensor) string {
-	if t.Owner != sim.InvalidTask {
-		if n := rt.NodeOf(t.Owner); n != nil && n.Site.IsValid() {
-			return fmt.Sprintf("the buffer made at %s", n.Site)
-		}
-		return "a buffer of task " + t.Owner.String()
+// role says which argument of which trip an access is: "argument a, trip i = 2".
+func (r *run) role(n *sim.Node, a *access) string {
+	var parts []string
+	switch {
+	case n.Kind != sim.NodeTask:
+	case a.arg < 0:
+		parts = append(parts, "predicate")
+	default:
+		parts = append(parts, "argument "+r.param(n, int(a.arg)))
 	}
-	for i, e := range rt.Entries() {
-		if t.Addr >= e.Addr && t.Addr < e.Addr+max(e.Size, 1) {
-			return fmt.Sprintf("entry tensor %d", i)
+	if len(n.Loops) > 0 {
+		parts = append(parts, "trip "+trips(n.Loops))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func trips(loops []sim.Trip) string {
+	s := make([]string, len(loops))
+	for i, l := range loops {
+		s[i] = fmt.Sprintf("%s = %d", ir.BaseName(l.Var), l.Value)
+	}
+	return strings.Join(s, ", ")
+}
+
+// param names a tensor argument: the parameter of the kernel, or its position.
+func (r *run) param(n *sim.Node, arg int) string {
+	for _, id := range n.Kernels {
+		if id >= 0 && int(id) < len(r.names.Params) && arg < len(r.names.Params[id]) {
+			return r.names.Params[id][arg]
 		}
 	}
-	return "memory"
+	return fmt.Sprint(arg)
+}
+
+func (r *run) use(a *access) Use {
+	n := &r.graph.Nodes[a.node]
+	u := Use{Task: -1, Site: n.Site, Arg: int(a.arg), Loops: n.Loops}
+	if n.Kind == sim.NodeTask {
+		u.Task, u.Kernel = n.Ordinal, r.kernels(n)
+		if a.arg >= 0 {
+			u.Param = r.param(n, int(a.arg))
+		}
+	}
+	return u
 }

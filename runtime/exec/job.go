@@ -43,6 +43,8 @@ type Job struct {
 	Schedules []Schedule
 	Platform  string
 	Timeout   time.Duration // of the compiled engine; 0: DefaultTimeout
+	// Inspect, when set, sees the runtime of every schedule of the plan engine after its end, with the graph of the run (sim.Config.Check).
+	Inspect func(s Schedule, rt *sim.Runtime)
 }
 
 // DefaultTimeout is how long compiled code may run before it counts as hanging.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ops"
 	"github.com/ptobuild/ptobuild/runtime/interp"
 	"github.com/ptobuild/ptobuild/runtime/kernels"
@@ -12,7 +13,8 @@ import (
 
 // Prepare makes the runtime of one schedule with the job's entry tensors in its memory. The caller closes the runtime.
 func Prepare(job *Job, s Schedule, runner sim.KernelRunner, names []string) (*sim.Runtime, []sim.Tensor, error) {
-	rt, err := sim.New(sim.Config{Policy: s.Policy, Seed: s.Seed, Platform: job.Platform, Kernels: runner, Names: names, Record: true})
+	rt, err := sim.New(sim.Config{Policy: s.Policy, Seed: s.Seed, Platform: job.Platform, Kernels: runner, Names: names, Record: true,
+		Check: job.Inspect != nil, Dirs: kernelDirs(job)})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -33,6 +35,24 @@ func Prepare(job *Job, s Schedule, runner sim.KernelRunner, names []string) (*si
 		return nil, nil, err
 	}
 	return rt, entry, nil
+}
+
+// kernelDirs are the declared directions of each kernel's tensor parameters; only a checked run asks for them.
+func kernelDirs(job *Job) [][]ir.ParamDir {
+	if job.Inspect == nil || job.Program == nil {
+		return nil
+	}
+	dirs := make([][]ir.ParamDir, len(job.Plan.Kernels))
+	for _, k := range job.Plan.Kernels {
+		if f := job.Program.Lookup(k.Func); f != nil && k.ID >= 0 && k.ID < len(dirs) {
+			for _, p := range f.Params {
+				if _, ok := p.Var.Typ.(*ir.TensorType); ok {
+					dirs[k.ID] = append(dirs[k.ID], p.Dir)
+				}
+			}
+		}
+	}
+	return dirs
 }
 
 // Finish runs what is left and takes the results out of the runtime's memory.
@@ -69,6 +89,9 @@ func (e *Plan) Run(ctx context.Context, job *Job) ([]Result, error) {
 		res := Finish(rt, entry)
 		if runErr != nil && !res.Failed() {
 			res.Diags.Add(diag.AsList(runErr, CodeInternal)...)
+		}
+		if job.Inspect != nil {
+			job.Inspect(s, rt)
 		}
 		rt.Close()
 		results = append(results, res)

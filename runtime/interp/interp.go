@@ -55,6 +55,7 @@ func Run(f *plan.File, args Args, rt *sim.Runtime) (err error) {
 	if err := rt.ExpectArgs(n, n, f.Pos); err != nil {
 		return err
 	}
+	rt.Loops(&fr.loops)
 	setup(fr)
 	body(fr)
 	return rt.Finish()
@@ -129,6 +130,7 @@ type frame struct {
 	idArrays   [][]sim.TaskID
 	numArrays  [][]slotValue
 	block      []uint32
+	loops      []sim.Trip // the loops that are open, for reports
 }
 
 // slotValue is an element of an array of numbers: the one of its type is used.

@@ -54,11 +54,15 @@ func (c *compiler) stmt(s plan.Stmt) action {
 	case *plan.While:
 		cond, body := c.truth(c.num(s.Cond)), c.block(s.Body)
 		return func(fr *frame) {
+			depth := len(fr.loops)
+			fr.loops = append(fr.loops, sim.Trip{Var: "trip"})
 			for cond(fr) {
 				fr.step()
 				body(fr)
 				fr.stmt = s
+				fr.loops[depth].Value++
 			}
+			fr.loops = fr.loops[:depth]
 		}
 	case *plan.If:
 		cond, then, other := c.truth(c.num(s.Cond)), c.block(s.Then), c.block(s.Else)
@@ -116,11 +120,15 @@ func (c *compiler) loop(s *plan.For) action {
 	}
 	body := c.block(s.Body)
 	return func(fr *frame) {
+		depth := len(fr.loops)
+		fr.loops = append(fr.loops, sim.Trip{Var: s.Var.Hint})
 		for fr.ints[v] = start(fr); test(fr); fr.ints[v] = next(fr) {
 			fr.step()
+			fr.loops[depth].Value = fr.ints[v]
 			body(fr)
 			fr.stmt = s
 		}
+		fr.loops = fr.loops[:depth]
 	}
 }
 

@@ -73,7 +73,9 @@ func (c *compiler) parameters() {
 		if !x.pos.IsValid() {
 			x.pos = c.fn.Pos
 		}
-		x.tensor, _ = p.Var.Typ.(*ir.TensorType)
+		if x.tensor, _ = p.Var.Typ.(*ir.TensorType); x.tensor != nil {
+			c.k.outs = append(c.k.outs, p.Dir == ir.Out)
+		}
 		c.k.params = append(c.k.params, x)
 	}
 	c.dimensions()

@@ -59,16 +59,14 @@ type kernel struct {
 	floats int
 	regs   int
 	arrays int
+	outs   []bool // by tensor argument: declared as Out
 	dims   []dimBinding
 	valids []validBinding
 	err    error
 }
 
-// Runner runs the kernels of a table. Touch, when set, hears of every run of elements of a tensor argument that a kernel reads or writes: first element
-// counted from the buffer's start, number and stride, all in elements.
+// Runner runs the kernels of a table. It reports what they touch of their tensor arguments (sim.KernelCall.Track).
 type Runner struct {
-	Touch func(c *sim.KernelCall, arg, off, n, stride int, write bool)
-
 	p     *Program
 	table []entry
 	pool  pool
@@ -119,6 +117,7 @@ func (r *Runner) Run(mem *sim.Memory, c *sim.KernelCall) error {
 		return err
 	}
 	if c.Mixed && c.Lane > 0 && r.hasOtherHalf(e) {
+		c.Track() // it touches nothing that the first lane does not report
 		return nil
 	}
 	return r.exec(e.k, mem, c, nil)
@@ -147,8 +146,10 @@ func (r *Runner) exec(k *kernel, mem *sim.Memory, c *sim.KernelCall, p *pipes) (
 	m := &r.lanes[min(max(c.Lane, 0), 2)]
 	m.pool, m.k, m.call, m.sub, m.err, m.stop, m.pipes = &r.pool, k, c, c.SubBlock, nil, goOn, p
 	m.at, m.warned, m.touch = nil, nil, nil
-	if r.Touch != nil {
-		m.touch = func(arg, off, n, stride int, write bool) { r.Touch(c, arg, off, n, stride, write) }
+	if c.Track() {
+		m.boxes.list, m.boxes.out = m.boxes.list[:0], k.outs
+		m.touch = m.boxes.add
+		defer m.boxes.tell(c)
 	}
 	m.ints, m.floats = sized(m.ints, k.ints), sized(m.floats, k.floats)
 	m.regs, m.arrays = sized(m.regs, k.regs), sized(m.arrays, k.arrays)

@@ -33,6 +33,7 @@ func (r *Runner) RunCluster(mem *sim.Memory, calls []sim.KernelCall) error {
 			return err
 		}
 		if calls[i].Lane > 0 && r.hasOtherHalf(e) && calls[0].Lane == 0 {
+			calls[i].Track()
 			continue // the first lane runs the whole body
 		}
 		if calls[i].Lane > 0 {

@@ -37,7 +37,8 @@ type machine struct {
 	scalar   region // a scalar operand as a region of rank 0
 	scalarF  store
 	scalarI  store
-	touch    func(arg, off, n, stride int, write bool)
+	touch    func(arg, off, n, stride int, write bool) // nil: nobody wants to know
+	boxes    boxes
 	pipes    *pipes
 	waitPipe func() bool // gives way to the other lanes; false when none can go on
 }

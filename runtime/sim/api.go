@@ -167,6 +167,7 @@ const (
 	Random                   // seeded choice, interleaved with the orchestration
 	Sequential               // every task runs at its submit, in submit order: the reference result
 	Newest                   // newest submitted first, whenever ready
+	Late                     // like FIFO, but the task whose ordinal is the seed waits until no other is ready
 )
 
 // Config sets up a Runtime.

@@ -12,6 +12,8 @@ type Graph struct {
 	preds []Edge // producers of the task that is being submitted
 	args  arena[Arg]
 	edges arena[Edge]
+	trips arena[Trip]
+	loops *[]Trip // of the orchestration at this moment
 }
 
 // Node is one task, allocation or element access.
@@ -28,16 +30,31 @@ type Node struct {
 	Preds   []Edge
 	Site    Site
 	Access  *Element // element accesses
+	Loops   []Trip   // the loops around it, outermost first, where the engine tells
 	// Exact: Touched is all that the task did to its tensor arguments; else only their declarations are known.
 	Exact   bool
 	Touched []Touch
+}
+
+// Trip is one loop of the orchestration and the value of its variable.
+type Trip struct {
+	Var   string
+	Value int64
+}
+
+// Loops tells a run whose graph is kept where to find the loops that the orchestration is in; loops changes under the runtime's eyes.
+func (r *Runtime) Loops(loops *[]Trip) {
+	if r.graph != nil {
+		r.graph.loops = loops
+	}
 }
 
 // Touch is one window that a kernel read or wrote through a tensor argument.
 type Touch struct {
 	Arg    int16
 	Write  bool
-	Block  int32
+	First  bool  // a read of elements that the call had not written before, where the runner tells: of Out parameters
+	Block  int32 // set by KernelCall.Touch
 	Window Tensor
 }
 
@@ -110,6 +127,9 @@ func (g *Graph) add(r *Runtime, a *TaskArgs, t *task) {
 func (g *Graph) nodeOf(t *task) *Node { return &g.Nodes[g.bySeq[t.seq]] }
 
 func (g *Graph) push(n Node) {
+	if g.loops != nil {
+		n.Loops = g.trips.copy(*g.loops)
+	}
 	g.Nodes = append(g.Nodes, n)
 	g.mark = append(g.mark, 0)
 }

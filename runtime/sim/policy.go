@@ -8,4 +8,4 @@ func (p Policy) String() string {
 	return "unknown"
 }
 
-var policyNames = [...]string{FIFO: "fifo", LIFO: "lifo", Random: "random", Sequential: "sequential", Newest: "newest"}
+var policyNames = [...]string{FIFO: "fifo", LIFO: "lifo", Random: "random", Sequential: "sequential", Newest: "newest", Late: "late"}

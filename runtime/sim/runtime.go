@@ -79,7 +79,7 @@ func New(cfg Config) (*Runtime, error) {
 		return nil, diag.Errorf(CodeConfig, Site{}, "unknown platform %q", cfg.Platform).WithHint("the platforms are a2a3 and a5")
 	case cfg.Clusters < 1 || cfg.Clusters > 1024:
 		return nil, diag.Errorf(CodeConfig, Site{}, "%d clusters", cfg.Clusters).WithHint("give 1 to 1024, or 0 for the platform's number")
-	case cfg.Policy > Newest:
+	case cfg.Policy > Late:
 		return nil, diag.Errorf(CodeConfig, Site{}, "unknown scheduling policy %d", cfg.Policy).
 			WithHint("take one of the policies of this package")
 	}
@@ -92,7 +92,7 @@ func New(cfg Config) (*Runtime, error) {
 		manualDepth: -1,
 		cores:       newCores(cfg.Clusters),
 	}
-	r.ready.policy, r.ready.rng = cfg.Policy, r.rng
+	r.ready.policy, r.ready.rng, r.ready.late = cfg.Policy, r.rng, cfg.Seed
 	for i := range r.rings {
 		r.rings[i].mask = uint32(l.TaskWindow - 1)
 		r.rings[i].size = l.Heap

@@ -240,6 +240,7 @@ type readyQueue struct {
 	rng    *rand.Rand
 	q      []*task
 	head   int
+	late   uint64 // the ordinal that Late holds back
 }
 
 func (q *readyQueue) len() int { return len(q.q) - q.head }
@@ -282,6 +283,9 @@ func (q *readyQueue) pop() *task {
 		q.q = q.q[:last]
 		q.sink()
 		return t
+	}
+	if q.policy == Late && uint64(q.q[q.head].ordinal) == q.late && q.len() > 1 {
+		q.q[q.head], q.q[q.head+1] = q.q[q.head+1], q.q[q.head]
 	}
 	t := q.q[q.head]
 	q.head++

@@ -4,7 +4,7 @@ package sim
 // disjoint tiles look like a race. A runner that knows better says so while a call runs: Track once, then Touch for every window.
 
 // maxTouches bounds the windows kept per task; a task with more counts by its declarations.
-const maxTouches = 256
+const maxTouches = 4096
 
 // accessWatch collects what the calls of one task touch.
 type accessWatch struct {
@@ -23,24 +23,24 @@ func (c *KernelCall) Track() bool {
 	return true
 }
 
-// Touch reports that the call read or wrote a window of tensor argument arg. It keeps the window's shape and strides.
-func (c *KernelCall) Touch(arg int, write bool, window Tensor) {
+// Touch reports that the call read or wrote a window of a tensor argument. It keeps the window's shape and strides.
+func (c *KernelCall) Touch(x Touch) {
 	w := c.watch
 	if w == nil || w.full {
 		return
 	}
-	if n := len(w.touched); n > 0 { // loops touch a window again and again
-		for _, t := range w.touched[max(0, n-4):] {
-			if int(t.Arg) == arg && t.Write == write && int(t.Block) == c.Block && sameWindow(&t.Window, &window) {
-				return
-			}
+	x.Block = int32(c.Block)
+	n := len(w.touched)
+	for _, t := range w.touched[max(0, n-4):] { // loops touch a window again and again
+		if t.Arg == x.Arg && t.Write == x.Write && t.First == x.First && t.Block == x.Block && sameWindow(&t.Window, &x.Window) {
+			return
 		}
 	}
 	if len(w.touched) == maxTouches {
 		w.full = true
 		return
 	}
-	w.touched = append(w.touched, Touch{int16(arg), write, int32(c.Block), window})
+	w.touched = append(w.touched, x)
 }
 
 func sameWindow(a, b *Tensor) bool {

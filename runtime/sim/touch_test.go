@@ -25,7 +25,7 @@ func TestTouches(t *testing.T) {
 			t.Error("nobody listens")
 		}
 		for range 3 {
-			c.Touch(0, c.Lane == 1, row(c, uint32(2*c.Block+c.Lane)))
+			c.Touch(Touch{Write: c.Lane == 1, Window: row(c, uint32(2*c.Block+c.Lane))})
 		}
 	})
 	if !n.Exact || len(n.Touched) != 4 || n.Touched[3].Block != 1 || !n.Touched[3].Write || n.Touched[3].Window.Start != 48 {
@@ -35,7 +35,7 @@ func TestTouches(t *testing.T) {
 		if c.Lane == 0 {
 			c.Track()
 		}
-		c.Touch(0, true, row(c, 0))
+		c.Touch(Touch{Write: true, Window: row(c, 0)})
 	})
 	if n.Exact {
 		t.Error("accesses of an untracked lane count as known")
@@ -43,7 +43,7 @@ func TestTouches(t *testing.T) {
 	n = run(true, func(c *KernelCall) { // too many to keep
 		c.Track()
 		for i := range uint32(maxTouches) {
-			c.Touch(0, true, must(c.Args[0].Tensor.View(u(1, 1), u(i/16, i%16), false)))
+			c.Touch(Touch{Write: true, Window: must(c.Args[0].Tensor.View(u(1, 1), u(i/16%16, i%16), false))})
 		}
 	})
 	if n.Exact || n.Touched != nil {
@@ -53,6 +53,6 @@ func TestTouches(t *testing.T) {
 		if c.Track() {
 			t.Error("somebody listens without Check")
 		}
-		c.Touch(0, true, row(c, 0))
+		c.Touch(Touch{Write: true, Window: row(c, 0)})
 	})
 }

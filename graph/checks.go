@@ -1,0 +1,64 @@
+package graph
+
+import (
+	"context"
+
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ir/plan"
+	"github.com/ptobuild/ptobuild/runtime/check"
+	"github.com/ptobuild/ptobuild/runtime/exec"
+	"github.com/ptobuild/ptobuild/runtime/sim"
+)
+
+// checkedResult is a run in program order with what the checks say about its graph. The graph is the same for every order of the tasks.
+type checkedResult struct {
+	exec.Result
+	report *check.Report
+	stats  sim.Stats
+}
+
+// checkedRun runs the plan in program order, which gives the result that every order must give, and looks for what orders it only by luck.
+func (t *Tester) checkedRun(ctx context.Context, engine exec.Engine, built *Built, job *exec.Job) (*checkedResult, error) {
+	out := &checkedResult{}
+	one := *job
+	one.Schedules = []exec.Schedule{{Policy: sim.Sequential}}
+	one.Inspect = func(_ exec.Schedule, rt *sim.Runtime) {
+		out.report, out.stats = check.Run(rt, namesOf(built)), rt.Stats()
+	}
+	results, err := engine.Run(ctx, &one)
+	if err != nil {
+		return nil, err
+	}
+	out.Result = results[0]
+	return out, nil
+}
+
+// namesOf are the names that reports use.
+func namesOf(built *Built) check.Names {
+	var n check.Names
+	for _, t := range built.Plan.Tensors {
+		n.Entries = append(n.Entries, t.Param)
+	}
+	n.Made = map[sim.Site][]string{}
+	plan.Walk(built.Plan.Body, func(s plan.Stmt) bool {
+		if a, ok := s.(*plan.Alloc); ok && len(n.Made[a.Pos]) == 0 {
+			for _, r := range a.Refs {
+				n.Made[a.Pos] = append(n.Made[a.Pos], ir.BaseName(r.Hint))
+			}
+		}
+		return true
+	})
+	n.Params = make([][]string, len(built.Plan.Kernels))
+	for _, k := range built.Plan.Kernels {
+		f := built.Program.Lookup(k.Func)
+		if f == nil || k.ID < 0 || k.ID >= len(n.Params) {
+			continue
+		}
+		for _, p := range f.Params {
+			if _, ok := p.Var.Typ.(*ir.TensorType); ok {
+				n.Params[k.ID] = append(n.Params[k.ID], ir.BaseName(p.Var.Hint))
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,115 @@
+// Package check looks at the graph of a simulated run for mistakes that one schedule shows only by luck: accesses that nothing orders, and buffers
+// that nothing keeps alive. The runtime follows reads after writes of declared arguments; it does not follow writes after reads, and in
+// MANUAL scopes, through NO_DEP and manual_dep it follows nothing (spec runtime.md 0.3, 2.2).
+//
+// A run keeps its graph only with sim.Config.Check. The graph, and so the reports, are the same for every schedule of a program. Where the kernels
+// report what they touch (sim.KernelCall.Track), that is an access, and a race is an error. Elsewhere an access is what an argument
+// declares: its whole window, read or written by direction. Kernels often use less, so a race is then a warning; and a NO_DEP argument, for
+// which the author vouches, counts only where sim.Config.Dirs knows its direction.
+package check
+
+import (
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/runtime/sim"
+)
+
+// Names is what the program calls things, for reports. Any of it may be missing.
+type Names struct {
+	Entries []string              // entry tensors
+	Params  [][]string            // by kernel id: its tensor parameters
+	Made    map[sim.Site][]string // by the place of an allocation: the buffers that it makes
+}
+
+// Report is what was found in one run.
+type Report struct {
+	Races []*Race
+	Other diag.List // everything else
+}
+
+// Diags lists all reports.
+func (r *Report) Diags() diag.List {
+	var l diag.List
+	for _, x := range r.Races {
+		l.Add(x.Diag)
+	}
+	return append(l, r.Other...)
+}
+
+// Kind is what goes wrong in a race, by the order of submission.
+type Kind uint8
+
+const (
+	ReadAfterWrite Kind = iota
+	WriteAfterRead
+	WriteAfterWrite
+)
+
+func (k Kind) String() string {
+	return [...]string{"read-after-write", "write-after-read", "write-after-write"}[k]
+}
+
+// Cause is why the runtime does not order a pair.
+type Cause uint8
+
+const (
+	CauseManual    Cause = iota // a task of a MANUAL scope waits only for its dependencies, and is not seen by later tasks
+	CauseNoDep                  // an argument is passed as NO_DEP
+	CauseManualDep              // the tensor is manual_dep
+	CauseReader                 // a write does not wait for earlier reads
+	CauseOut                    // an Out argument does not wait for earlier writes
+	CausePredicate              // a predicate does not wait for the writer of its operand
+	CauseHostRead               // an element read waits only for writers that are tracked
+	CauseHostWrite              // an element write waits only for tracked writers and their readers
+	CauseBase                   // the memory is reached through another base address
+	CauseDirection              // a kernel does to an argument what its direction does not say
+)
+
+// Use is one side of a race.
+type Use struct {
+	Task   int // ordinal; -1 for the orchestration
+	Site   sim.Site
+	Kernel string
+	Arg    int // tensor argument; -1 for a predicate or an element access
+	Param  string
+	Loops  []sim.Trip // around the submit of the first such pair
+}
+
+// Race is two places whose accesses conflict and which nothing orders. Loops make many such pairs of tasks; the first one is described.
+type Race struct {
+	Kind          Kind
+	Cause         Cause
+	First, Second Use
+	Exact         bool     // both accesses are known, not only declared
+	Count         int      // pairs of tasks
+	Pairs         [][2]int // ordinals of some of them
+	Diag          *diag.Diagnostic
+
+	old, new access
+	last     [2]int32
+	also     [][2]access // through other arguments
+}
+
+// Run checks a finished run; nil without Config.Check.
+func Run(rt *sim.Runtime, names Names) *Report {
+	g := rt.Graph()
+	if g == nil {
+		return nil
+	}
+	r := &run{rt: rt, graph: g, names: names}
+	o := newOrder(g)
+	rep := &Report{}
+	rep.Other.Add(r.lifetimes(o)...)
+	rep.Races = r.races(o)
+	if r.gaveUp {
+		rep.Other.Add(diag.Warningf(CodeTooMuch, diag.Span{}, "the race check was given up: the graph is too big").WithHint("check a smaller input of the same program"))
+	}
+	return rep
+}
+
+// run is a finished run and the names in it.
+type run struct {
+	rt     *sim.Runtime
+	graph  *sim.Graph
+	names  Names
+	gaveUp bool
+}
