@@ -25,6 +25,7 @@ type Config struct {
 	Tests     []TestConfig            `toml:"test"`
 	Plugins   map[string]PluginConfig `toml:"plugins"`
 	Cache     CacheConfig             `toml:"cache"`
+	Simulator SimulatorConfig         `toml:"simulator"`
 }
 
 // CacheConfig is where results are kept.
@@ -181,6 +182,7 @@ func parseConfig(path string, src []byte) (*Config, diag.List) {
 	}
 	ds.Add(c.checkPlugins(path, lines)...)
 	ds.Add(c.checkCache(path, lines)...)
+	ds.Add(c.checkSimulator(path, lines)...)
 	return &c, ds.Sort()
 }
 
@@ -241,6 +243,7 @@ var knownKeys = []string{
 	"target", "args", "factory", "test", "inputs", "scalars", "dims", "expect", "rtol", "atol", "schedules", "random", "low", "high", "constant", "npy", "reference",
 	"files", "sequential", "plugins", "path", "version", "sha256", "options",
 	"cache", "max_size",
+	"simulator", "clusters", "task_window", "heap", "dep_pool", "map_entries", "scope_depth", "scope_tasks", "exact_overlap", "timeout", "costs", "kernels",
 }
 
 // lineOf finds the line of a key for reports; the TOML library does not keep positions of keys.

@@ -3,6 +3,9 @@ package graph
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
 func TestConfigErrors(t *testing.T) {
@@ -23,6 +26,15 @@ func TestConfigErrors(t *testing.T) {
 		"tolerance":     {"[[test]]\ntarget = \"//a:f\"\nrtol = -1.0\n", "no tolerance", 1},
 		"schedules":     {"[[test]]\ntarget = \"//a:f\"\nschedules = -1\n", "schedules = -1", 1},
 		"range":         {"[[test]]\ntarget = \"//a:f\"\ninputs.x = { random = 1, low = 3.0, high = 1.0 }\n", "low must be below high", 1},
+		"clusters":      {"[build]\nplatform = \"a5\"\n[simulator]\nclusters = -1\n", "-1 clusters", 3},
+		"platform":      {"[build]\nplatform = \"a9\"\n", "the platforms are a2a3 and a5", 2},
+		"task window":   {"[simulator]\ntask_window = 12\n", "a task window of 12", 1},
+		"three rings":   {"[simulator]\nheap = [1024, 1024, 1024]\n", "has 3 values", 2},
+		"heap":          {"[simulator]\nheap = \"a lot\"\n", "is no size", 2},
+		"timeout":       {"[simulator]\ntimeout = \"soon\"\n", "is no duration", 2},
+		"cost":          {"[simulator.costs]\nsubmitt = 1\n", `did you mean "submit"?`, 2},
+		"negative cost": {"[simulator.costs]\nop = -1\n", "a cost is not negative", 2},
+		"kernel time":   {"[simulator.kernels]\nadd = 0\n", "kernel add takes 0 ns", 2},
 		"duplicate key": {"[workspace]\nname = \"a\"\nname = \"b\"\n", "already been defined", 3},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,4 +78,33 @@ rtol = 1e-3
 func FuzzConfig(f *testing.F) {
 	f.Add([]byte("[[test]]\ntarget = \"//a:f\"\n"))
 	f.Fuzz(func(t *testing.T, b []byte) { parseConfig(ConfigName, b) })
+}
+
+func TestSimulatorConfig(t *testing.T) {
+	c, ds := parseConfig(ConfigName, []byte(`
+[build]
+platform = "a5"
+[simulator]
+clusters = 36
+task_window = 64
+heap = ["1MiB", 2048, "4MiB", "4MiB"]
+exact_overlap = true
+timeout = "5m"
+costs = { launch = 0, macs_per_ns = 9 }
+kernels.add = 1200
+`))
+	if len(ds) > 0 {
+		t.Fatal(ds)
+	}
+	m := c.machine()
+	want := sim.PlatformCosts("a5")
+	want.Launch, want.Multiply = 0, 9
+	if m.Platform != "a5" || m.Clusters != 36 || m.Limits.Rings[2].TaskWindow != 64 || m.Limits.Rings[0].Heap != 1<<20 || m.Limits.Rings[1].Heap != 2048 ||
+		!m.ExactOverlap || *m.Costs != want || m.Times["add"] != 1200 || c.timeout() != 5*time.Minute {
+		t.Errorf("%+v", m)
+	}
+	full, err := sim.Complete((&Config{}).machine())
+	if err != nil || full.Clusters != 8 || full.Limits.Rings[3].TaskWindow != 16384 || *full.Costs != sim.PlatformCosts("") {
+		t.Errorf("%+v, %v", full, err)
+	}
 }

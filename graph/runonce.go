@@ -35,6 +35,7 @@ type RunOutcome struct {
 	Engine      string      `json:"engine"`
 	Tasks       int         `json:"tasks"`
 	Outputs     []RunOutput `json:"outputs"`
+	Times       Times       `json:"times"`
 	Lines       []string    `json:"-"` // one per task
 	Diagnostics diag.List   `json:"diagnostics"`
 
@@ -53,12 +54,15 @@ func (o *RunOutcome) WriteTrace(w io.Writer) error { return trace.WriteJSON(w, o
 
 // PolicyNamed reads a task order.
 func PolicyNamed(name string) (sim.Policy, error) {
-	for p := sim.FIFO; p <= sim.Newest; p++ {
+	var names []string
+	for i := range sim.Policies {
+		p := sim.Policy(i)
 		if p.String() == name {
 			return p, nil
 		}
+		names = append(names, p.String())
 	}
-	return 0, diag.Errorf(CodeTestSetup, diag.Span{}, "unknown task order %q", name).WithHint("it is fifo, lifo, random, sequential or newest")
+	return 0, diag.Errorf(CodeTestSetup, diag.Span{}, "unknown task order %q", name).WithHint("it is one of %s", strings.Join(names, ", "))
 }
 
 // RunOnce runs a target once, as compiled C++ when there is a toolchain.
@@ -76,7 +80,7 @@ func (t *Tester) RunOnce(ctx context.Context, target *Target, req *RunRequest) (
 		return nil, ds
 	}
 	job := &exec.Job{Plan: built.Plan, Program: built.Program, Tensors: tensors, Scalars: scalars,
-		Schedules: []exec.Schedule{{Policy: req.Policy, Seed: req.Seed}}, Platform: t.Builder.WS.Config.Build.Platform}
+		Schedules: []exec.Schedule{{Policy: req.Policy, Seed: req.Seed}}, Machine: t.Builder.WS.Config.machine(), Timeout: t.Builder.WS.Config.timeout()}
 	var engine exec.Engine = &exec.Plan{Ops: t.Builder.Ops}
 	out := &RunOutcome{Target: target.Label.String(), Engine: "plan interpreted, " + job.Schedules[0].String()}
 	if t.Toolchain != nil {
@@ -99,6 +103,7 @@ func (t *Tester) RunOnce(ctx context.Context, target *Target, req *RunRequest) (
 		ds.Add(d)
 	}
 	out.Tasks, out.events = r.Tasks, r.Events
+	out.Times = timesOf(&r.Stats, rtClusters(job))
 	out.Lines = taskLines(r.Events)
 	for _, i := range outputsOf(job) {
 		p := built.Plan.Tensors[i]

@@ -74,7 +74,7 @@ func (t *Tester) run(ctx context.Context, test *TestConfig, target *Target, v *V
 		return ds
 	}
 	job := &exec.Job{Plan: built.Plan, Program: built.Program, Tensors: tensors, Scalars: scalars, Schedules: t.schedules(test),
-		Platform: t.Builder.WS.Config.Build.Platform}
+		Machine: t.Builder.WS.Config.machine(), Timeout: t.Builder.WS.Config.timeout()}
 	expect, err := t.expectation(ctx, test, target, job)
 	if err != nil {
 		return append(ds, diag.AsList(err, CodeReference)...)
@@ -136,7 +136,7 @@ func (t *Tester) schedules(test *TestConfig) []exec.Schedule {
 
 // key covers everything that decides a verdict.
 func (t *Tester) key(test *TestConfig, built *Built, job *exec.Job, expect *expectation) (cache.Digest, error) {
-	k := cache.NewKey("Test").Str("tool", t.ToolID).Str("code", built.Code).Str("platform", job.Platform)
+	k := cache.NewKey("Test").Str("tool", t.ToolID).Str("code", built.Code).Str("machine", fmt.Sprintf("%+v", t.Builder.WS.Config.Simulator)).Str("platform", job.Machine.Platform)
 	wire, err := ir.Marshal(built.Program)
 	if err != nil {
 		return cache.Digest{}, err

@@ -41,7 +41,7 @@ func (a *app) runCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.request.Test, "test", "", "take inputs from the test of this `NAME`")
 	cmd.Flags().StringArrayVar(&f.scalars, "scalar", nil, "`NAME=VALUE` of a scalar parameter (may be repeated)")
 	cmd.Flags().StringArrayVar(&f.dims, "dim", nil, "`NAME=EXTENT` of a dynamic dimension (may be repeated)")
-	cmd.Flags().StringVar(&f.policy, "policy", "fifo", "task order: fifo, lifo, random, sequential or newest")
+	cmd.Flags().StringVar(&f.policy, "policy", "fifo", "task `ORDER`: fifo, parallel, one-core, lifo, newest-first, random or sequential")
 	cmd.Flags().Uint64Var(&f.request.Seed, "seed", 1, "seed of the random order")
 	cmd.Flags().BoolVar(&f.noCompile, "no-compile", false, "interpret the plan instead of running the compiled C++")
 	cmd.Flags().StringVar(&f.out, "out", "", "write every output as `DIR`/<parameter>.npy")
@@ -106,6 +106,9 @@ func (a *app) run(ctx context.Context, what string, f *runFlags) error {
 	}
 	a.ui.Printf("%s  %s, %s\n", out.Target, ui.Plural(out.Tasks, "task"), out.Engine)
 	for _, line := range out.Lines {
+		a.ui.Printf("  %s\n", line)
+	}
+	for _, line := range out.Times.Lines() {
 		a.ui.Printf("  %s\n", line)
 	}
 	for _, o := range out.Outputs {

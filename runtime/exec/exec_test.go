@@ -114,7 +114,7 @@ func TestPrepareRefuses(t *testing.T) {
 		change func(*Job)
 		part   string
 	}{
-		"a platform that does not exist": {func(j *Job) { j.Platform = "a9" }, "unknown platform"},
+		"a platform that does not exist": {func(j *Job) { j.Machine.Platform = "a9" }, "unknown platform"},
 		"too little data":                {func(j *Job) { j.Tensors[1].Data = j.Tensors[1].Data[:1000] }, "entry tensor 1 holds 1000 bytes"},
 		"too much data":                  {func(j *Job) { j.Tensors[0].Data = make([]byte, 1028) }, "has 1024"},
 		"six dimensions":                 {func(j *Job) { j.Tensors[0].Shape = []uint32{1, 1, 1, 1, 16, 16} }, "6 dimensions"},

@@ -41,7 +41,7 @@ type Job struct {
 	Tensors   []Tensor
 	Scalars   []uint64 // bit patterns
 	Schedules []Schedule
-	Platform  string
+	Machine   sim.Config    // what to simulate; order, kernels and records are set for each run
 	Timeout   time.Duration // of the compiled engine; 0: DefaultTimeout
 	// Inspect, when set, sees the runtime of every schedule of the plan engine after its end, with the graph of the run (sim.Config.Check).
 	Inspect func(s Schedule, rt *sim.Runtime)
@@ -56,6 +56,7 @@ type Result struct {
 	Events  []trace.Event
 	Diags   diag.List // fatal errors and warnings of the run
 	Tasks   int
+	Stats   sim.Stats
 }
 
 // Failed reports that the run did not end normally.

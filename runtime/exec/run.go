@@ -13,8 +13,10 @@ import (
 
 // Prepare makes the runtime of one schedule with the job's entry tensors in its memory. The caller closes the runtime.
 func Prepare(job *Job, s Schedule, runner sim.KernelRunner, names []string) (*sim.Runtime, []sim.Tensor, error) {
-	rt, err := sim.New(sim.Config{Policy: s.Policy, Seed: s.Seed, Platform: job.Platform, Kernels: runner, Names: names, Record: true,
-		Check: job.Inspect != nil, Dirs: kernelDirs(job)})
+	cfg := job.Machine
+	cfg.Policy, cfg.Seed, cfg.Kernels, cfg.Names, cfg.Record = s.Policy, s.Seed, runner, names, true
+	cfg.Check, cfg.Dirs = job.Inspect != nil, kernelDirs(job)
+	rt, err := sim.New(cfg)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -58,7 +60,7 @@ func kernelDirs(job *Job) [][]ir.ParamDir {
 // Finish runs what is left and takes the results out of the runtime's memory.
 func Finish(rt *sim.Runtime, entry []sim.Tensor) Result {
 	_ = rt.Finish() // Diagnostics has its error
-	res := Result{Events: rt.Trace(), Diags: rt.Diagnostics(), Tasks: rt.Stats().Tasks}
+	res := Result{Events: rt.Trace(), Diags: rt.Diagnostics(), Tasks: rt.Stats().Tasks, Stats: rt.Stats()}
 	for _, t := range entry {
 		res.Outputs = append(res.Outputs, append([]byte(nil), rt.Memory().Bytes(t.Addr, t.Size)...))
 	}

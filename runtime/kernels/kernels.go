@@ -6,6 +6,7 @@
 package kernels
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -94,6 +95,11 @@ func (p *Program) Runner(table []plan.Kernel) sim.KernelRunner {
 	return r
 }
 
+// Fork returns a runner of the same kernels for another thread.
+func (r *Runner) Fork() sim.KernelRunner {
+	return &Runner{p: r.p, table: slices.Clone(r.table)}
+}
+
 // lookup finds and compiles the kernel of a call.
 func (r *Runner) lookup(c *sim.KernelCall) (*entry, error) {
 	if c.Kernel < 0 || int(c.Kernel) >= len(r.table) || r.table[c.Kernel].Name == "" && r.table[c.Kernel].Func == "" {
@@ -118,6 +124,7 @@ func (r *Runner) Run(mem *sim.Memory, c *sim.KernelCall) error {
 	}
 	if c.Mixed && c.Lane > 0 && r.hasOtherHalf(e) {
 		c.Track() // it touches nothing that the first lane does not report
+		c.Work = sim.Work{Ops: 1}
 		return nil
 	}
 	return r.exec(e.k, mem, c, nil)
@@ -154,9 +161,11 @@ func (r *Runner) exec(k *kernel, mem *sim.Memory, c *sim.KernelCall, p *pipes) (
 	m.ints, m.floats = sized(m.ints, k.ints), sized(m.floats, k.floats)
 	m.regs, m.arrays = sized(m.regs, k.regs), sized(m.arrays, k.arrays)
 	m.bind(mem, c)
+	m.work = sim.Work{}
 	if m.err == nil {
 		m.run(k.body)
 	}
+	c.Work = m.work
 	for i := range m.regs {
 		m.drop(i)
 	}

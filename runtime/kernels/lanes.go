@@ -34,6 +34,7 @@ func (r *Runner) RunCluster(mem *sim.Memory, calls []sim.KernelCall) error {
 		}
 		if calls[i].Lane > 0 && r.hasOtherHalf(e) && calls[0].Lane == 0 {
 			calls[i].Track()
+			calls[i].Work = sim.Work{Ops: 1}
 			continue // the first lane runs the whole body
 		}
 		if calls[i].Lane > 0 {

@@ -13,8 +13,9 @@ type machine struct {
 	regs   []region
 	arrays [][]int64
 
-	at     *site // the op that runs
-	warned *site // the last op that was found to read what nothing has written
+	at     *site    // the op that runs
+	work   sim.Work // done so far
+	warned *site    // the last op that was found to read what nothing has written
 
 	err  error
 	stop stopKind

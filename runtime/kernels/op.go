@@ -76,11 +76,13 @@ func (c *compiler) opCall(e *ir.OpCall, to slot) {
 	if f == nil || c.err != nil {
 		return
 	}
+	charge := o.charge()
 	if to.kind != regionSlot {
 		c.emit(func(m *machine) {
 			m.at = o.site
 			f(m, &m.out)
 			if m.err == nil {
+				charge(m, &m.out)
 				m.discard(&m.out)
 			}
 			m.out.st = nil
@@ -92,6 +94,7 @@ func (c *compiler) opCall(e *ir.OpCall, to slot) {
 		m.at = o.site
 		f(m, &m.out)
 		if m.err == nil {
+			charge(m, &m.out)
 			m.set(i, &m.out)
 		}
 	})

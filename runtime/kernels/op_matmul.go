@@ -146,6 +146,7 @@ func matmulOp(accumulates bool, bias, mx int) func(o *opCtx) evalFn {
 			var it rows
 			it.start(batch.rank, &batch.shape, false, batchOperand(dst, batch.rank), batch.a, batch.b)
 			for it.next() { // the innermost batch axis is the run
+				m.multiplied(it.n*x.rows*x.cols*y.cols, a.dt.Bytes())
 				for q := range it.n {
 					z.off, x.off, y.off = it.off[0]+q*it.in[0], it.off[1]+q*it.in[1], it.off[2]+q*it.in[2]
 					if isFloat(dst.dt) {

@@ -411,6 +411,7 @@ func (m *machine) setI(r *region, off int, v int64) {
 
 // touched reports an access to a tensor argument to whoever records them.
 func (m *machine) touched(r *region, off, n, stride int, write bool) {
+	m.work.Bytes += uint64(n * r.dt.Bytes())
 	if m.touch != nil {
 		m.touch(r.arg, off, n, stride, write)
 	}

@@ -41,7 +41,7 @@ type request struct {
 	Tensors   []exec.Tensor
 	Scalars   []uint64
 	Schedules []exec.Schedule
-	Platform  string
+	Machine   sim.Config
 }
 
 // message is one piece of the answer. A complete answer has a Result for every schedule, or ends with Err.
@@ -56,6 +56,7 @@ type result struct {
 	Events  []byte // packEvents
 	Diags   diag.List
 	Tasks   int
+	Stats   sim.Stats
 }
 
 // LineSpan says which DSL place the lines First to Last of the C++ come from. Entries are in line order and do not overlap.
@@ -162,7 +163,7 @@ func (o *object) unload() { _ = purego.Dlclose(o.handle) } // static destructors
 // run executes the orchestration once. What went wrong in it is in the result; an error is a failure of the tool itself.
 func (b *bridge) run(obj *object, s exec.Schedule) (*result, *diag.Diagnostic) {
 	req := b.req
-	rt, entry, err := exec.Prepare(&exec.Job{Tensors: req.Tensors, Platform: req.Platform}, s, b.runner, exec.KernelNames(req.Kernels))
+	rt, entry, err := exec.Prepare(&exec.Job{Tensors: req.Tensors, Machine: req.Machine}, s, b.runner, exec.KernelNames(req.Kernels))
 	if err != nil {
 		return nil, asDiag(err)
 	}
@@ -188,7 +189,7 @@ func (b *bridge) run(obj *object, s exec.Schedule) (*result, *diag.Diagnostic) {
 		return nil, b.broken
 	}
 	res := exec.Finish(rt, entry)
-	return &result{Outputs: res.Outputs, Events: packEvents(res.Events), Diags: res.Diags, Tasks: res.Tasks}, nil
+	return &result{Outputs: res.Outputs, Events: packEvents(res.Events), Diags: res.Diags, Tasks: res.Tasks, Stats: res.Stats}, nil
 }
 
 // watched notes which kernel runs.
@@ -202,6 +203,16 @@ func (w *watched) Run(m *sim.Memory, c *sim.KernelCall) error {
 	err := w.KernelRunner.Run(m, c)
 	w.progress.kernel.Store(0)
 	return err
+}
+
+// Fork is that of the runner. Whichever thread started a kernel last is the one that a report of a death names.
+func (w *watched) Fork() sim.KernelRunner {
+	if f, ok := w.KernelRunner.(sim.Forker); ok {
+		if r := f.Fork(); r != nil {
+			return watch(r, w.progress)
+		}
+	}
+	return nil
 }
 
 // watchedClusters keeps the cluster side of a runner that has one.

@@ -45,7 +45,7 @@ func (e *Engine) Run(ctx context.Context, job *exec.Job) ([]exec.Result, error) 
 		return nil, err
 	}
 	req := request{Object: object, Source: e.Source, Lines: e.Lines, Program: prog, Kernels: job.Plan.Kernels, Tensors: job.Tensors,
-		Scalars: job.Scalars, Schedules: job.Schedules, Platform: job.Platform}
+		Scalars: job.Scalars, Schedules: job.Schedules, Machine: job.Machine}
 	answer, err := e.child(ctx, dir, job, &req)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (e *Engine) Run(ctx context.Context, job *exec.Job) ([]exec.Result, error) 
 		if err != nil {
 			return nil, diag.Errorf(CodeProtocol, diag.Span{}, "reading the trace of the compiled run: %v", err)
 		}
-		results[i] = exec.Result{Outputs: r.Outputs, Events: events, Diags: r.Diags, Tasks: r.Tasks}
+		results[i] = exec.Result{Outputs: r.Outputs, Events: events, Diags: r.Diags, Tasks: r.Tasks, Stats: r.Stats}
 	}
 	return results, nil
 }

@@ -127,9 +127,11 @@ func (w *wire) event(e trace.Event) {
 		w.int(&e.Tasks)
 	case *trace.Retire:
 		w.int(&e.N)
-		w.u64(&e.Start)
-		w.u64(&e.Finish)
+		for _, t := range []*uint64{&e.Submitted, &e.Ready, &e.Start, &e.Finish} {
+			w.u64(t)
+		}
 		w.bool(&e.Skipped)
+		list(w, &e.Blocks, w.block)
 	}
 }
 
@@ -190,6 +192,17 @@ func (w *wire) newTensor(t *trace.NewTensor) {
 	w.str(&t.DType)
 	w.bool(&t.ManualDep)
 	w.str(&t.Init)
+}
+
+func (w *wire) block(x *trace.Block) {
+	lane := int64(x.Lane)
+	core, block := int64(x.Core), int64(x.Block)
+	for _, p := range []*int64{&core, &block, &lane} {
+		w.i64(p)
+	}
+	w.u64(&x.Start)
+	w.u64(&x.Finish)
+	x.Core, x.Block, x.Lane = int32(core), int32(block), int8(lane)
 }
 
 func (w *wire) span(s *diag.Span) {

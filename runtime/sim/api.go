@@ -125,13 +125,19 @@ type KernelCall struct {
 	SubBlock   int
 	Site       Site
 
-	watch *accessWatch // nil without Config.Check
-	rt    *Runtime
+	// Work is what the call did. The runner sets it for the virtual times; it may leave it.
+	Work Work
+
+	watch    *accessWatch // nil without Config.Check
+	warnings *diag.List   // of a worker, nil otherwise
+	rt       *Runtime
 }
 
 // Warn adds a warning to the reports of the run, once per code and place. A call outside of a run drops it.
 func (c *KernelCall) Warn(d *diag.Diagnostic) {
-	if c.rt != nil {
+	if c.warnings != nil {
+		c.warnings.Add(d)
+	} else if c.rt != nil {
 		c.rt.warn(d)
 	}
 }
@@ -158,29 +164,23 @@ type ClusterRunner interface {
 	RunCluster(m *Memory, calls []KernelCall) error
 }
 
-// Policy chooses which ready task runs next, and when tasks run relative to the orchestration.
-type Policy uint8
-
-const (
-	FIFO       Policy = iota // ready order; tasks run as late as the orchestration allows
-	LIFO                     // newest ready first
-	Random                   // seeded choice, interleaved with the orchestration
-	Sequential               // every task runs at its submit, in submit order: the reference result
-	Newest                   // newest submitted first, whenever ready
-	Late                     // like FIFO, but the task whose ordinal is the seed waits until no other is ready
-)
-
 // Config sets up a Runtime.
 type Config struct {
 	Policy   Policy
 	Seed     uint64
 	Platform string // "a2a3" (default) or "a5"
-	Clusters int    // 0: the platform's simulator count, 8
+	Clusters int    // 0: as the reference's simulator, 8
 	Limits   Limits
-	Kernels  KernelRunner
-	Names    []string // kernel id → name, for reports
-	Record   bool     // keep the trace
-	Check    bool     // keep the graph of accesses and edges that runtime/check needs
+	Costs    *Costs            // nil: the platform's
+	Times    map[string]uint64 // ns per block of a kernel, by name, instead of what Costs gives
+	// ExactOverlap derives no dependency between strided windows that share no byte. The runtime's own test is exact for boxes of one layout
+	// only; with the exact one a program may run more in parallel than on a device.
+	ExactOverlap bool
+	Workers      int // of the policy Parallel; 0: one for each core of the host
+	Kernels      KernelRunner
+	Names        []string // kernel id → name, for reports
+	Record       bool     // keep the trace
+	Check        bool     // keep the graph of accesses and edges that runtime/check needs
 	// Dirs gives per kernel id the declared direction of each tensor parameter, where it is known: what a NO_DEP argument does.
 	Dirs [][]ir.ParamDir
 }
@@ -192,4 +192,13 @@ type Limits struct {
 	DepPool    int    // dependency list entries per ring
 	MapEntries int    // live writers in the overlap map
 	ScopeDepth int
+	ScopeTasks int             // tasks in all open scopes together
+	Rings      [numRings]Rings // of single rings; zero fields: as above
+}
+
+// Rings are the limits of one ring.
+type Rings struct {
+	TaskWindow int
+	Heap       uint64
+	DepPool    int
 }

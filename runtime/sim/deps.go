@@ -69,7 +69,7 @@ func (r *Runtime) findProducers(a *TaskArgs, t *task, site Site) bool {
 			return false
 		}
 	}
-	return r.waitForDeps(&r.rings[t.id>>32], len(t.producers), site)
+	return r.waitForDeps(&r.rings[t.id>>32], t, len(t.producers), site)
 }
 
 // useOwned takes the creator edge of a handle and notices buffers that outlived their scope.
@@ -110,7 +110,7 @@ func (r *Runtime) followWriters(t *task, h *Tensor, arg int, rewrites bool, site
 	for _, i := range r.omap.Meet(g.lo, g.hi) {
 		e := r.omap.At(i)
 		rel := g.relate(&e.region)
-		if rel == disjoint {
+		if rel == disjoint || rel == overlaps && r.cfg.ExactOverlap && !g.meets(&e.region) {
 			continue
 		}
 		if h.Version != e.version {

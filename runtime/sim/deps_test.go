@@ -157,7 +157,7 @@ func TestEdges(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			for policy := FIFO; policy <= Newest; policy++ {
+			for policy := FIFO; int(policy) < Policies; policy++ {
 				p := newProg(t, Config{Check: true, Policy: policy, Seed: 7})
 				x, y := p.ext(ir.FP32, 16, 16), p.ext(ir.FP32, 16, 16)
 				p.auto(func() { tt.run(p, x, y) })

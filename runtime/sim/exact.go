@@ -10,13 +10,21 @@ func Overlap(a, b *Tensor) bool {
 	if alo == ahi || blo == bhi || alo >= bhi || blo >= ahi {
 		return false
 	}
+	var g, e region
+	g.set(a)
+	e.set(b)
+	return g.meets(&e)
+}
+
+// meets is Overlap for regions whose byte intervals meet.
+func (g *region) meets(e *region) bool {
 	// Elements at alo + Σ i·s and blo + Σ j·s meet when their distance d = (alo - blo) + Σ i·s - Σ j·s is in (-size of a, size of b).
-	ea, eb := int64(a.DType.Bytes()), int64(b.DType.Bytes())
+	ea, eb := int64(g.es), int64(e.es)
 	q := search{lo: -(ea - 1), hi: eb - 1, budget: 1 << 16}
-	q.add(a, ea)
-	q.add(b, -eb)
+	q.add(g, ea)
+	q.add(e, -eb)
 	slices.SortFunc(q.terms[:q.n], func(x, y term) int { return int(abs(y.c) - abs(x.c)) })
-	return q.reach(0, int64(alo-blo))
+	return q.reach(0, int64(g.lo-e.lo))
 }
 
 // term is c·x with 0 ≤ x < n.
@@ -30,10 +38,10 @@ type search struct {
 	budget int
 }
 
-func (q *search) add(t *Tensor, size int64) {
-	for i, s := range t.Shape {
+func (q *search) add(g *region, size int64) {
+	for i, s := range g.shape[:g.nd] {
 		if s > 1 {
-			q.terms[q.n] = term{size * int64(t.Strides[i]), int64(s)}
+			q.terms[q.n] = term{size * int64(g.strides[i]), int64(s)}
 			q.n++
 		}
 	}

@@ -115,7 +115,7 @@ func (r *Runtime) waitForWriters(t *Tensor, idx []uint32, write bool, site Site)
 	g.set(t)
 	for _, i := range r.omap.Meet(g.lo, g.hi) {
 		e := r.omap.At(i)
-		if g.relate(&e.region) == disjoint {
+		if rel := g.relate(&e.region); rel == disjoint || rel == overlaps && r.cfg.ExactOverlap && !g.meets(&e.region) {
 			continue
 		}
 		if p, _ := r.lookup(e.task); p != nil {
@@ -123,6 +123,7 @@ func (r *Runtime) waitForWriters(t *Tensor, idx []uint32, write bool, site Site)
 		}
 		ids = append(ids, e.task)
 	}
+	r.machine.host += r.costs.Access
 	if r.graph != nil {
 		r.graph.access(r, t, idx, ids, write, site)
 	}
@@ -135,7 +136,7 @@ func (r *Runtime) waitForWriters(t *Tensor, idx []uint32, write bool, site Site)
 	for _, p := range r.found {
 		for r.isRead(p) && r.step() {
 		}
-		r.cores.host = max(r.cores.host, p.readBy)
+		r.machine.host = max(r.machine.host, p.readBy)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 type recorder struct {
 	events []trace.Event
 	names  map[bufferKey]string
+	blocks arena[trace.Block]
 	made   []madeBuffer // every buffer made so far, in order
 	hosts  []uint64     // addresses of unknown origin
 	allocs int          // buffers made by allocations
@@ -158,4 +159,18 @@ func (c *recorder) kernel(r *Runtime, id int32) string {
 		return ""
 	}
 	return r.kernelName(id)
+}
+
+// ran notes that a lane of a block ran; core is its number within its kind.
+func (r *Runtime) ran(t *task, block, lane, core int, start, finish uint64) {
+	if r.rec != nil {
+		t.ran = append(t.ran, trace.Block{Core: int32(r.machine.coreNumber(lane == 0, core)), Block: int32(block), Lane: int8(lane), Start: start, Finish: finish})
+	}
+}
+
+func (c *recorder) blocksOf(t *task) []trace.Block {
+	if len(t.ran) == 0 {
+		return nil
+	}
+	return c.blocks.copy(t.ran)
 }

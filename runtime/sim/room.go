@@ -1,6 +1,10 @@
 package sim
 
-import "github.com/ptobuild/ptobuild/internal/diag"
+import (
+	"slices"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+)
 
 // Waiting for room. A submit that finds its ring full runs tasks until the oldest ones retire. When the oldest task of the ring belongs to a scope
 // that is still open, nothing will ever be given back, and the submit fails at once with the number of the resource (spec runtime.md 2.13).
@@ -8,10 +12,8 @@ import "github.com/ptobuild/ptobuild/internal/diag"
 func (r *Runtime) waitForSlot(g *ring, site Site) bool {
 	for g.head-g.tail > g.mask {
 		if !r.makeRoom(g) {
-			t := g.oldest()
-			r.Fail(FlowControlDeadlock, "flow-control-deadlock", diag.Errorf(CodeWindow, site, "ring %d is full: all %d slots of its task window are taken", r.number(g), g.mask+1).
-				WithHint("end the scope of the oldest task earlier, or raise PTO2_RING_TASK_WINDOW").
-				WithRelated(t.site, "its oldest task was submitted here, in a scope that is still open"))
+			r.Fail(FlowControlDeadlock, "flow-control-deadlock", r.deadlock(g, nil, diag.Errorf(CodeWindow, site, "ring %d is full: all %d slots of its task window are taken", r.number(g), g.mask+1).
+				WithHint("end the scope of the oldest task earlier, or raise task_window in [simulator] of Pto.toml (on a device PTO2_RING_TASK_WINDOW)")))
 			return false
 		}
 	}
@@ -24,14 +26,14 @@ func (r *Runtime) waitForHeap(g *ring, need uint64, site Site) (start uint64, ok
 	}
 	if need > g.size {
 		r.Fail(HeapRingDeadlock, "heap-ring-deadlock", diag.Errorf(CodeHeap, site, "the task's new buffers take %d bytes: the heap of ring %d has %d", need, r.number(g), g.size).
-			WithHint("tile the buffer, or raise PTO2_RING_HEAP"))
+			WithHint("tile the buffer, or raise heap in [simulator] of Pto.toml (on a device PTO2_RING_HEAP)"))
 		return 0, false
 	}
 	if g.base == 0 {
 		addr, err := r.mem.Map(g.size)
 		if err != nil {
 			r.Fail(HeapRingDeadlock, "heap-ring-deadlock", diag.Errorf(CodeMemory, site, "the heap of ring %d: %s", r.number(g), err).
-				WithHint("lower PTO2_RING_HEAP, or give the simulation more memory"))
+				WithHint("lower heap in [simulator] of Pto.toml, or give the simulation more memory"))
 			return 0, false
 		}
 		g.base = addr
@@ -41,22 +43,19 @@ func (r *Runtime) waitForHeap(g *ring, need uint64, site Site) (start uint64, ok
 			return start, true
 		}
 		if !r.makeRoom(g) {
-			t := g.oldest()
-			r.Fail(HeapRingDeadlock, "heap-ring-deadlock", diag.Errorf(CodeHeap, site, "the heap of ring %d is full: %d of %d bytes are in use and the task needs %d more", r.number(g), g.heapHead-g.heapTail, g.size, need).
-				WithHint("end the scope of the oldest task earlier, or raise PTO2_RING_HEAP").
-				WithRelated(t.site, "its oldest task was submitted here, in a scope that is still open"))
+			r.Fail(HeapRingDeadlock, "heap-ring-deadlock", r.deadlock(g, nil, diag.Errorf(CodeHeap, site, "the heap of ring %d is full: %d of %d bytes are in use and the task needs %d more", r.number(g), g.heapHead-g.heapTail, g.size, need).
+				WithHint("end the scope of the oldest task earlier, or raise heap in [simulator] of Pto.toml (on a device PTO2_RING_HEAP)")))
 			return 0, false
 		}
 	}
 }
 
-// waitForDeps takes n entries of the ring's dependency pool for the task at its head.
-func (r *Runtime) waitForDeps(g *ring, n int, site Site) bool {
-	for g.deps+n > r.cfg.Limits.DepPool {
+// waitForDeps takes n entries of the ring's dependency pool for t, its newest task.
+func (r *Runtime) waitForDeps(g *ring, t *task, n int, site Site) bool {
+	for g.deps+n > g.depPool {
 		if !r.makeRoom(g) {
-			r.Fail(DepPoolOverflow, "dep-pool-overflow", diag.Errorf(CodeDepPool, site, "ring %d has %d dependency entries in use of %d and the task needs %d more", r.number(g), g.deps, r.cfg.Limits.DepPool, n).
-				WithHint("put a dummy task between many producers and many consumers, end scopes earlier, or raise PTO2_RING_DEP_POOL").
-				WithRelated(g.oldest().site, "the oldest task of the ring was submitted here"))
+			r.Fail(DepPoolOverflow, "dep-pool-overflow", r.deadlock(g, t, diag.Errorf(CodeDepPool, site, "ring %d has %d dependency entries in use of %d and the task needs %d more", r.number(g), g.deps, g.depPool, n).
+				WithHint("put a dummy task between many producers and many consumers, end scopes earlier, or raise dep_pool in [simulator] of Pto.toml (on a device PTO2_RING_DEP_POOL)")))
 			return false
 		}
 	}
@@ -75,11 +74,47 @@ func (r *Runtime) waitForMap(n int, site Site) bool {
 		}
 		if !progress {
 			r.Fail(MapOverflow, "tensormap-overflow", diag.Errorf(CodeMap, site, "%d tensor regions with a live writer: the overlap map holds no more", r.omap.Len()-r.kept).
-				WithHint("end scopes earlier, or write through fewer and bigger views"))
+				WithHint("end scopes earlier, write through fewer and bigger views, or raise map_entries in [simulator] of Pto.toml"))
 			return false
 		}
 	}
 	return true
+}
+
+// deadlock adds to a report who waits for whom: the submit for the oldest task of the ring, that task for the end of its scope, and that end for the
+// submit, which stands inside. self is the task of the submit when it has a place already.
+func (r *Runtime) deadlock(g *ring, self *task, d *diag.Diagnostic) *diag.Diagnostic {
+	if g.head == g.tail {
+		return d
+	}
+	t := g.oldest()
+	if t == self {
+		return d
+	}
+	d.WithRelated(t.site, "it waits for the oldest task of the ring, %s, submitted here", r.describe(t))
+	if at := slices.Index(r.scopeTasks, t); at >= 0 {
+		k := len(r.scopes) - 1
+		for r.scopes[k].first > at {
+			k--
+		}
+		if s := r.scopes[k].site; s.IsValid() {
+			d.WithRelated(s, "which keeps its place until this scope ends, and that comes after the submit")
+		} else {
+			d.WithRelated(t.site, "which keeps its place until the orchestration ends, because it stands outside of all scopes")
+		}
+	}
+	return d
+}
+
+// describe names a task in a report.
+func (r *Runtime) describe(t *task) string {
+	if t.ordinal < 0 {
+		return "an allocation"
+	}
+	if t.kind == KindDummy {
+		return "dummy task " + itoa(int(t.ordinal))
+	}
+	return "task " + itoa(int(t.ordinal)) + " of kernel " + r.kernelsOf(t.kind, t.kernels)
 }
 
 // makeRoom runs a task so that the ring's oldest may retire; false when that cannot happen.
@@ -90,7 +125,11 @@ func (r *Runtime) makeRoom(g *ring) bool {
 	if g.head == g.tail || g.oldest().inScope {
 		return false
 	}
-	return r.step()
+	if !r.step() {
+		return false
+	}
+	r.machine.host = max(r.machine.host, r.machine.now)
+	return true
 }
 
 // reclaim gives back finished tasks that nothing refers to, oldest first.

@@ -23,7 +23,6 @@ type Runtime struct {
 	omap    *interval.Map[writer] // regions of live writers
 	kept    int                   // entries of reclaimed writers in omap, which only the graph needs
 	edges   edgePool
-	ready   readyQueue
 	inline  []*task // dummies whose producers are done; they retire without a core
 	rng     *rand.Rand
 	epoch   uint32
@@ -42,10 +41,20 @@ type Runtime struct {
 	rec      *recorder
 	graph    *Graph
 	stats    Stats
-	cores    cores
-	calls    [3]KernelCall
 	finished bool
-	writers  map[[3]int32]*kernelWrites // only with Config.Check
+
+	machine     machine
+	costs       Costs
+	kernelTimes []uint64        // by kernel id; 0: as costs has it
+	ready       readyQueue      // of a policy that runs one task at a time
+	arrivals    arrivals        // of the others: tasks that are ready later,
+	cohorts     fifo            // tasks whose blocks must start together,
+	shapes      [numShapes]fifo // and the rest
+	started     []*task         // scratch of startTasks
+	placedNow   []placement
+	self        worker
+	workers     []worker                   // of the policy Parallel
+	writers     map[[3]int32]*kernelWrites // only with Config.Check
 
 	u32s    arena[uint32]
 	tensors arena[Tensor]
@@ -55,33 +64,48 @@ type Runtime struct {
 	allocArgs []Arg
 }
 
-// New sets up a run.
-func New(cfg Config) (*Runtime, error) {
+// Complete fills in the defaults of a Config and reports what cannot work.
+func Complete(cfg Config) (Config, error) {
 	l := &cfg.Limits
 	l.TaskWindow = cmp.Or(l.TaskWindow, 16384)
 	l.Heap = cmp.Or(l.Heap, 256<<20)
 	l.DepPool = cmp.Or(l.DepPool, 16384)
 	l.MapEntries = cmp.Or(l.MapEntries, 65536)
 	l.ScopeDepth = cmp.Or(l.ScopeDepth, 64)
-	cfg.Platform = cmp.Or(cfg.Platform, "a2a3")
-	cfg.Clusters = cmp.Or(cfg.Clusters, 8)
+	l.ScopeTasks = cmp.Or(l.ScopeTasks, 65536)
+	for i := range l.Rings {
+		g := &l.Rings[i]
+		*g = Rings{cmp.Or(g.TaskWindow, l.TaskWindow), cmp.Or(g.Heap, l.Heap), cmp.Or(g.DepPool, l.DepPool)}
+		if d := checkRing(g); d != nil {
+			return cfg, d
+		}
+	}
+	cfg.Platform = cmp.Or(cfg.Platform, defaultPlatform)
+	hardware, known := machines[cfg.Platform]
+	if cfg.Costs == nil {
+		cfg.Costs = &hardware.costs
+	}
+	cfg.Clusters = cmp.Or(cfg.Clusters, hardware.clusters)
 	switch {
-	case l.TaskWindow < 4 || bits.OnesCount(uint(l.TaskWindow)) != 1 || l.TaskWindow > 1<<30:
-		return nil, diag.Errorf(CodeConfig, Site{}, "a task window of %d: it must be a power of two and at least 4", l.TaskWindow).
-			WithHint("set PTO2_RING_TASK_WINDOW to 4, 8, 16, … or leave it out")
-	case l.Heap < outputAlign || l.Heap%outputAlign != 0:
-		return nil, diag.Errorf(CodeConfig, Site{}, "a heap of %d bytes: it must be a positive multiple of %d", l.Heap, outputAlign).
-			WithHint("round PTO2_RING_HEAP up, or leave it out")
-	case l.DepPool < 1 || l.MapEntries < 1 || l.ScopeDepth < 1:
-		return nil, diag.Errorf(CodeConfig, Site{}, "limits must be positive").
-			WithHint("set PTO2_RING_DEP_POOL and the other limits to at least 1, or leave them out")
-	case cfg.Platform != "a2a3" && cfg.Platform != "a5":
-		return nil, diag.Errorf(CodeConfig, Site{}, "unknown platform %q", cfg.Platform).WithHint("the platforms are a2a3 and a5")
+	case l.MapEntries < 1 || l.ScopeDepth < 1 || l.ScopeTasks < 1:
+		return cfg, diag.Errorf(CodeConfig, Site{}, "map_entries, scope_depth and scope_tasks must be positive").
+			WithHint("give at least 1, or leave them out")
+	case !known:
+		return cfg, diag.Errorf(CodeConfig, Site{}, "unknown platform %q", cfg.Platform).WithHint("the platforms are a2a3 and a5")
 	case cfg.Clusters < 1 || cfg.Clusters > 1024:
-		return nil, diag.Errorf(CodeConfig, Site{}, "%d clusters", cfg.Clusters).WithHint("give 1 to 1024, or 0 for the platform's number")
-	case cfg.Policy > Late:
-		return nil, diag.Errorf(CodeConfig, Site{}, "unknown scheduling policy %d", cfg.Policy).
+		return cfg, diag.Errorf(CodeConfig, Site{}, "%d clusters", cfg.Clusters).WithHint("give 1 to 1024, or 0 for the platform's number")
+	case int(cfg.Policy) >= Policies:
+		return cfg, diag.Errorf(CodeConfig, Site{}, "unknown scheduling policy %d", cfg.Policy).
 			WithHint("take one of the policies of this package")
+	}
+	return cfg, nil
+}
+
+// New sets up a run.
+func New(cfg Config) (*Runtime, error) {
+	cfg, err := Complete(cfg)
+	if err != nil {
+		return nil, err
 	}
 	r := &Runtime{
 		cfg:         cfg,
@@ -90,12 +114,19 @@ func New(cfg Config) (*Runtime, error) {
 		rng:         rand.New(rand.NewPCG(cfg.Seed, 0x9E3779B97F4A7C15)),
 		scopes:      make([]scope, 1, 8), // the root scope
 		manualDepth: -1,
-		cores:       newCores(cfg.Clusters),
+		machine:     newMachine(cfg.Clusters),
+		costs:       *cfg.Costs,
 	}
 	r.ready.policy, r.ready.rng, r.ready.late = cfg.Policy, r.rng, cfg.Seed
+	if len(cfg.Times) > 0 {
+		r.kernelTimes = make([]uint64, len(cfg.Names))
+		for i, name := range cfg.Names {
+			r.kernelTimes[i] = cfg.Times[name]
+		}
+	}
 	for i := range r.rings {
-		r.rings[i].mask = uint32(l.TaskWindow - 1)
-		r.rings[i].size = l.Heap
+		x := &cfg.Limits.Rings[i]
+		r.rings[i].mask, r.rings[i].size, r.rings[i].depPool = uint32(x.TaskWindow-1), x.Heap, x.DepPool
 	}
 	if cfg.Record {
 		r.rec = newRecorder()
@@ -104,6 +135,21 @@ func New(cfg Config) (*Runtime, error) {
 		r.graph = &Graph{}
 	}
 	return r, nil
+}
+
+// checkRing reports limits that no ring can have.
+func checkRing(g *Rings) *diag.Diagnostic {
+	switch {
+	case g.TaskWindow < 4 || bits.OnesCount(uint(g.TaskWindow)) != 1 || g.TaskWindow > 1<<30:
+		return diag.Errorf(CodeConfig, Site{}, "a task window of %d: it must be a power of two and at least 4", g.TaskWindow).
+			WithHint("set task_window to 4, 8, 16, … or leave it out")
+	case g.Heap < outputAlign || g.Heap%outputAlign != 0:
+		return diag.Errorf(CodeConfig, Site{}, "a heap of %d bytes: it must be a positive multiple of %d", g.Heap, outputAlign).
+			WithHint("round heap up, or leave it out")
+	case g.DepPool < 1:
+		return diag.Errorf(CodeConfig, Site{}, "a dependency pool of %d entries", g.DepPool).WithHint("set dep_pool to at least 1, or leave it out")
+	}
+	return nil
 }
 
 // Memory is the simulated memory, for entry tensors and kernels.

@@ -2,16 +2,17 @@ package sim
 
 import (
 	"cmp"
-	"math/rand/v2"
 
-	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/runtime/trace"
 )
 
+// The scheduler. Tasks run when the orchestration waits for something, and at the end: as late as it allows. Under a timed policy they run in the order
+// of the virtual clock, which knows nothing of that; under the others one by one, in the policy's order.
+
 // publish arms the task: it becomes ready when its last producer finishes, at once when none is left.
 func (r *Runtime) publish(t *task) {
-	t.readyAt = r.cores.host
+	t.readyAt = r.machine.host
 	for _, p := range t.producers {
 		if p.done {
 			t.readyAt = max(t.readyAt, p.finish)
@@ -28,11 +29,25 @@ func (r *Runtime) publish(t *task) {
 }
 
 func (r *Runtime) makeReady(t *task) {
-	if t.kind == KindDummy {
+	switch {
+	case t.kind == KindDummy:
 		r.inline = append(r.inline, t)
-		return
+	case !r.cfg.Policy.timed():
+		r.ready.push(t)
+	case t.readyAt > r.machine.now:
+		r.arrivals.push(t)
+	default:
+		r.admit(t)
 	}
-	r.ready.push(t)
+}
+
+// admit puts a task whose time has come into the queue of its shape. Cohorts that start together go before all others.
+func (r *Runtime) admit(t *task) {
+	if t.sync && t.blocks > 1 {
+		r.cohorts.push(t)
+	} else {
+		r.shapes[shapeOf(t.kernels)].push(t)
+	}
 }
 
 // turn lets tasks run between two calls of the orchestration, as the policy has it.
@@ -49,17 +64,23 @@ func (r *Runtime) turn() {
 
 // drain runs everything that is left.
 func (r *Runtime) drain() {
-	for r.fatal == nil && r.step() {
+	for r.step() {
 	}
 }
 
-// step runs one ready task; false when there is none.
+// step runs a task, or lets virtual time pass up to the next event; false when nothing is left to do.
 func (r *Runtime) step() bool {
-	t := r.ready.pop()
-	if t == nil || r.fatal != nil {
+	if r.fatal != nil {
 		return false
 	}
-	r.dispatch(t)
+	if r.cfg.Policy.timed() {
+		return r.startTasks() || r.fatal == nil && r.advance()
+	}
+	t := r.ready.pop()
+	if t == nil {
+		return false
+	}
+	r.runAlone(t)
 	r.retireInline()
 	return true
 }
@@ -68,26 +89,175 @@ func (r *Runtime) step() bool {
 func (r *Runtime) waitFor(t *task) {
 	for !t.done && r.step() {
 	}
-	r.cores.host = max(r.cores.host, t.finish)
+	r.machine.host = max(r.machine.host, t.finish)
 }
 
-// dispatch runs a task whose producers have all finished, or retires it when its predicate is false.
-func (r *Runtime) dispatch(t *task) {
-	skipped := t.pred.on && !r.holds(&t.pred)
-	if skipped {
-		t.start, t.finish = t.readyAt, t.readyAt
-		r.stats.Skipped++
-		if r.graph != nil {
-			r.graph.nodeOf(t).Exact = true // it touched nothing
-		}
-	} else {
-		watch := r.watchOutputs(t)
-		if !r.runKernels(t) {
-			return
-		}
-		watch.done(r, t)
+// runAlone runs a task on a machine that is idle otherwise, block after block.
+func (r *Runtime) runAlone(t *task) {
+	m := &r.machine
+	m.now = max(m.now, t.readyAt)
+	if r.skip(t) || !r.runKernels(t) {
+		return
 	}
-	r.complete(t, skipped)
+	t.start = m.now
+	lanes := t.lanes()
+	for b := range int(t.blocks) {
+		longest := uint64(0)
+		for lane, i := 0, 0; lane < len(t.kernels); lane++ {
+			if t.kernels[lane] < 0 {
+				continue
+			}
+			d := t.times[b*lanes+i]
+			i++
+			longest = max(longest, d)
+			r.ran(t, b, lane, max(lane-1, 0), m.now, m.now+d)
+		}
+		m.now += longest
+	}
+	t.finish = m.now
+	r.complete(t, false)
+}
+
+// startTasks starts all blocks for which there are cores, and runs their kernels; false when there was nothing to start or to skip.
+func (r *Runtime) startTasks() bool {
+	placed, skipped, again := false, false, true
+	for again {
+		again = false
+		holdAIC, holdAIV := false, false // for a cohort that waits for enough cores
+		for t := r.cohorts.first(); t != nil; t = r.cohorts.first() {
+			if r.skip(t) {
+				r.cohorts.pop()
+				again, skipped = true, true
+				continue
+			}
+			if !r.machine.fits(t) {
+				s := shapeOf(t.kernels)
+				holdAIC, holdAIV = t.kernels[0] >= 0, s != shapeAIC
+				break
+			}
+			r.cohorts.pop()
+			r.place(t)
+			placed = true
+		}
+		for s := range r.shapes {
+			if s := shape(s); holdAIC && s != shapeAIV || holdAIV && s != shapeAIC {
+				continue
+			}
+			q := &r.shapes[s]
+			for t := q.first(); t != nil; t = q.first() {
+				if t.placed == 0 && r.skip(t) {
+					q.pop()
+					again, skipped = true, true
+					continue
+				}
+				before := t.placed
+				all := r.place(t)
+				placed = placed || t.placed > before
+				if !all {
+					break
+				}
+				q.pop()
+			}
+		}
+		r.retireInline()
+	}
+	return placed && r.runPlaced() || skipped && r.fatal == nil
+}
+
+// place gives cores to the blocks of t that have none yet; false when there are not enough.
+func (r *Runtime) place(t *task) bool {
+	if t.placed == 0 {
+		t.start = r.machine.now
+	}
+	for t.placed < t.blocks {
+		core := r.machine.reserve(t)
+		if core < 0 {
+			return false
+		}
+		if t.placed == 0 {
+			r.started = append(r.started, t)
+		}
+		r.placedNow = append(r.placedNow, placement{t, t.placed, int32(core)})
+		t.placed++
+	}
+	return true
+}
+
+// placement is a block with its core: the number within its kind, or of the cluster for a mixed task.
+type placement struct {
+	t           *task
+	block, core int32
+}
+
+// runPlaced runs the kernels of the tasks that have just been started and enters the ends of the blocks that have just been placed.
+func (r *Runtime) runPlaced() bool {
+	ok := r.runAll(r.started)
+	m := &r.machine
+	for _, p := range r.placedNow {
+		if !ok {
+			break
+		}
+		t, i, lanes := p.t, 0, p.t.lanes()
+		for lane, id := range t.kernels {
+			if id < 0 {
+				continue
+			}
+			core := int(p.core)
+			if lane > 0 && shapeOf(t.kernels) == shapeMix {
+				core = 2*core + lane - 1
+			}
+			end := m.now + t.times[int(p.block)*lanes+i]
+			i++
+			m.launched++
+			t.running++
+			m.running.push(event{end, m.launched, t, int32(core), lane == 0})
+			r.ran(t, int(p.block), lane, core, m.now, end)
+		}
+	}
+	r.started, r.placedNow = r.started[:0], r.placedNow[:0]
+	return ok
+}
+
+// advance moves the clock to the next event: the end of a block, or the time at which a task becomes ready.
+func (r *Runtime) advance() bool {
+	m := &r.machine
+	next := r.arrivals.next()
+	if len(m.running) == 0 && next == nil {
+		return false
+	}
+	if len(m.running) > 0 && (next == nil || m.running[0].at <= next.readyAt) {
+		m.now = m.running[0].at
+	} else {
+		m.now = next.readyAt
+	}
+	for len(m.running) > 0 && m.running[0].at == m.now {
+		e := m.running.pop()
+		m.free(&e)
+		if e.t.running--; e.t.running == 0 && e.t.placed == e.t.blocks {
+			e.t.finish = m.now
+			r.complete(e.t, false)
+		}
+	}
+	for t := r.arrivals.next(); t != nil && t.readyAt <= m.now; t = r.arrivals.next() {
+		r.arrivals.drop(t)
+		r.admit(t)
+	}
+	r.retireInline()
+	return true
+}
+
+// skip retires a task whose predicate is false.
+func (r *Runtime) skip(t *task) bool {
+	if !t.pred.on || r.holds(&t.pred) {
+		return false
+	}
+	t.start, t.finish = r.machine.now, r.machine.now
+	r.stats.Skipped++
+	if r.graph != nil {
+		r.graph.nodeOf(t).Exact = true // it touched nothing
+	}
+	r.complete(t, true)
+	return true
 }
 
 // holds evaluates a predicate: the element's bits are sign-extended whatever its type, as the scheduler does.
@@ -122,76 +292,10 @@ func load(b []byte) uint64 {
 	return v
 }
 
-// runKernels runs all blocks of all lanes of a task.
-func (r *Runtime) runKernels(t *task) bool {
-	r.cores.book(t)
-	t.depth += t.finish - t.start
-	r.stats.CriticalPath = max(r.stats.CriticalPath, t.depth)
-	r.stats.Makespan = max(r.stats.Makespan, t.finish)
-	if r.cfg.Kernels == nil {
-		return true
-	}
-	watch := r.watchAccesses()
-	mixed := t.kernels[0] >= 0 && t.kernels[1] >= 0 || t.kernels[2] >= 0
-	cluster, together := r.cfg.Kernels.(ClusterRunner)
-	backwards := t.blocks > 1 && r.backwards()
-	for b := range int(t.blocks) {
-		if backwards { // blocks do not know each other, so their order must not matter either
-			b = int(t.blocks) - 1 - b
-		}
-		n := 0
-		for lane, id := range t.kernels {
-			if id < 0 {
-				continue
-			}
-			c := &r.calls[n]
-			n++
-			*c = KernelCall{
-				Task: t.id, Ordinal: int(t.ordinal), Kernel: id, Lane: lane, Mixed: mixed, Args: t.args, Scalars: t.scalars,
-				Block: b, BlockCount: int(t.blocks), SubBlock: max(lane-1, 0), Site: t.site, watch: watch, rt: r,
-			}
-			if watch != nil {
-				watch.calls++
-			}
-			if !together || !mixed {
-				if err := r.cfg.Kernels.Run(&r.mem, c); err != nil {
-					r.kernelFailed(t, id, b, err)
-					return false
-				}
-				n = 0
-			}
-		}
-		if n > 0 {
-			if err := cluster.RunCluster(&r.mem, r.calls[:n]); err != nil {
-				r.kernelFailed(t, r.calls[0].Kernel, b, err)
-				return false
-			}
-		}
-	}
-	watch.keep(r, t)
-	return true
-}
-
-func (r *Runtime) backwards() bool {
-	return r.cfg.Policy == LIFO || r.cfg.Policy == Newest || r.cfg.Policy == Random && r.rng.IntN(2) == 0
-}
-
-func (r *Runtime) kernelFailed(t *task, id int32, block int, err error) {
-	l := diag.AsList(err, CodeKernelFailed)
-	d := diag.Errorf(l[0].Code, t.site, "kernel %s failed in task %d, block %d of %d: %s", r.kernelName(id), t.ordinal, block, t.blocks, l[0].Message).WithHint("%s", l[0].Hint)
-	if d.Hint == "" {
-		d.WithHint("check the arguments that the task gives to the kernel")
-	}
-	if l[0].Span.IsValid() {
-		d.WithRelated(l[0].Span, "in the kernel")
-	}
-	d.Related = append(d.Related, l[0].Related...)
-	r.Fail(KernelFailed, "kernel-failed", d)
-}
-
 // complete retires a task: its consumers may become ready and its producers lose a reference.
 func (r *Runtime) complete(t *task, skipped bool) {
 	t.done = true
+	r.stats.finished(t, skipped)
 	for i := t.fanout; i != 0; {
 		e := r.edges.edges[i]
 		c := e.consumer
@@ -205,7 +309,7 @@ func (r *Runtime) complete(t *task, skipped bool) {
 	}
 	t.fanout = 0
 	if r.rec != nil {
-		r.rec.add(&trace.Retire{N: int(t.ordinal), Start: t.start, Finish: t.finish, Skipped: skipped})
+		r.rec.add(&trace.Retire{N: int(t.ordinal), Submitted: t.submitted, Ready: t.readyAt, Start: t.start, Finish: t.finish, Skipped: skipped, Blocks: r.rec.blocksOf(t)})
 	}
 	for _, p := range t.producers {
 		p.readBy = max(p.readBy, t.finish)
@@ -231,86 +335,5 @@ func (r *Runtime) retireInline() {
 		r.inline = r.inline[:len(r.inline)-1]
 		t.start, t.finish = t.readyAt, t.readyAt
 		r.complete(t, false)
-	}
-}
-
-// readyQueue holds the ready tasks and picks the next one by policy.
-type readyQueue struct {
-	policy Policy
-	rng    *rand.Rand
-	q      []*task
-	head   int
-	late   uint64 // the ordinal that Late holds back
-}
-
-func (q *readyQueue) len() int { return len(q.q) - q.head }
-
-func (q *readyQueue) push(t *task) {
-	if q.policy != Newest {
-		q.q = append(q.q, t)
-		return
-	}
-	q.q = append(q.q, t)
-	for i := len(q.q) - 1; i > 0; { // sift up: the newest task is the root
-		up := (i - 1) / 2
-		if q.q[up].seq > q.q[i].seq {
-			break
-		}
-		q.q[up], q.q[i] = q.q[i], q.q[up]
-		i = up
-	}
-}
-
-func (q *readyQueue) pop() *task {
-	if q.len() == 0 {
-		return nil
-	}
-	last := len(q.q) - 1
-	switch q.policy {
-	case LIFO:
-		t := q.q[last]
-		q.q = q.q[:last]
-		return t
-	case Random:
-		i := q.rng.IntN(len(q.q))
-		t := q.q[i]
-		q.q[i] = q.q[last]
-		q.q = q.q[:last]
-		return t
-	case Newest:
-		t := q.q[0]
-		q.q[0] = q.q[last]
-		q.q = q.q[:last]
-		q.sink()
-		return t
-	}
-	if q.policy == Late && uint64(q.q[q.head].ordinal) == q.late && q.len() > 1 {
-		q.q[q.head], q.q[q.head+1] = q.q[q.head+1], q.q[q.head]
-	}
-	t := q.q[q.head]
-	q.head++
-	if q.head == len(q.q) {
-		q.q, q.head = q.q[:0], 0
-	} else if q.head > 4096 && q.head > len(q.q)/2 {
-		q.q = q.q[:copy(q.q, q.q[q.head:])]
-		q.head = 0
-	}
-	return t
-}
-
-func (q *readyQueue) sink() {
-	for i := 0; ; {
-		c := 2*i + 1
-		if c >= len(q.q) {
-			return
-		}
-		if c+1 < len(q.q) && q.q[c+1].seq > q.q[c].seq {
-			c++
-		}
-		if q.q[i].seq > q.q[c].seq {
-			return
-		}
-		q.q[i], q.q[c] = q.q[c], q.q[i]
-		i = c
 	}
 }

@@ -29,11 +29,13 @@ func TestPolicies(t *testing.T) {
 	}
 	for policy, want := range map[Policy]string{
 		FIFO:       "[0 2 3 4 1 5]",
+		Parallel:   "[0 2 3 4 1 5]",
+		OneCore:    "[0 2 3 4 1 5]",
 		LIFO:       "[4 3 5 2 0 1]",
 		Newest:     "[4 3 5 2 0 1]",
 		Sequential: "[0 1 2 3 4 5]",
 	} {
-		if got := order(Config{Policy: policy}); got != want {
+		if got := order(Config{Policy: policy, Costs: &Costs{Launch: 1}}); got != want {
 			t.Errorf("policy %d ran %s, want %s", policy, got, want)
 		}
 	}

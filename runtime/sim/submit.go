@@ -13,7 +13,6 @@ const (
 	MaxAllocInfos  = 32
 	MaxTimingSlot  = 15
 	outputAlign    = 1024
-	maxScopeTasks  = 65536
 	maxBlocks      = math.MaxInt16
 	noOutputsIndex = "output-index-out-of-range"
 )
@@ -101,7 +100,7 @@ func (r *Runtime) AllocArgs(a *TaskArgs, site Site) Outputs {
 	r.nAlloc++
 	r.stats.Allocs++
 	t.done = true
-	t.finish, t.readyAt = r.cores.host, r.cores.host
+	t.finish, t.readyAt = r.machine.host, r.machine.host
 	out := r.outputsOf(t)
 	if r.rec != nil {
 		r.rec.alloc(r, t, out)
@@ -305,12 +304,12 @@ func (r *Runtime) checkPredicate(p *Predicate, site Site) bool {
 
 func (r *Runtime) checkScopeTasks(site Site) bool {
 	s := &r.scopes[len(r.scopes)-1]
-	if n := len(r.scopeTasks) - s.first; n >= r.cfg.Limits.TaskWindow-1 {
-		r.Fail(ScopeDeadlock, "scope-deadlock", diag.Errorf(CodeScopeTasks, site, "the scope holds %d tasks: its ring has a window of %d, and none can retire before the scope ends", n, r.cfg.Limits.TaskWindow).
-			WithHint("split the scope, or raise PTO2_RING_TASK_WINDOW (ring %d)", r.ringNumber()).WithRelated(s.site, "the scope begins here"))
+	if n := len(r.scopeTasks) - s.first; n >= int(r.rings[r.ringNumber()].mask) {
+		r.Fail(ScopeDeadlock, "scope-deadlock", diag.Errorf(CodeScopeTasks, site, "the scope holds %d tasks: its ring has a window of %d, and none can retire before the scope ends", n, r.rings[r.ringNumber()].mask+1).
+			WithHint("split the scope, or raise task_window of ring %d in [simulator] of Pto.toml (on a device PTO2_RING_TASK_WINDOW)", r.ringNumber()).WithRelated(s.site, "the scope begins here"))
 		return false
 	}
-	if len(r.scopeTasks) >= maxScopeTasks {
+	if len(r.scopeTasks) >= r.cfg.Limits.ScopeTasks {
 		r.Fail(ScopeTasksOverflow, "scope-tasks-overflow", diag.Errorf(CodeScopeTasks, site, "all open scopes together hold %d tasks, which is the limit", len(r.scopeTasks)).
 			WithHint("end scopes earlier"))
 		return false
@@ -340,9 +339,11 @@ func (r *Runtime) newTask(a *TaskArgs, site Site) *task {
 	*t = task{
 		id: TaskID(r.ringNumber())<<32 | TaskID(local), kind: a.Kind, kernels: lanes(a.Kernels), blocks: max(a.Blocks, 1), sync: a.SyncStart,
 		seq: r.seq, site: site, refs: 1, inScope: true, mark: t.mark, node: -1, heapStart: start, heapEnd: start + need,
-		args: append(t.args[:0], a.Args...), scalars: append(t.scalars[:0], a.Scalars...), producers: t.producers[:0],
+		args: append(t.args[:0], a.Args...), times: t.times[:0], ran: t.ran[:0], slot: int8(a.TimingSlot), submitted: r.machine.host,
+		scalars: append(t.scalars[:0], a.Scalars...), producers: t.producers[:0],
 	}
 	r.seq++
+	r.machine.host += r.costs.Submit
 	g.heapHead = t.heapEnd
 	r.scopeTasks = append(r.scopeTasks, t)
 	if p := a.Pred; p != nil && a.Kind != KindDummy && a.Kind != KindAlloc {

@@ -3,6 +3,7 @@ package sim
 import (
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/runtime/sim/interval"
+	"github.com/ptobuild/ptobuild/runtime/trace"
 )
 
 // task is a slot of a ring. Slots are reused in place, with the capacity of their slices, so a submit makes no garbage of its own.
@@ -22,10 +23,16 @@ type task struct {
 	pred    predicate
 
 	heapStart, heapEnd uint64 // its part of the ring's heap, as cumulative byte counts
-	readyAt, start     uint64 // virtual times
+	submitted          uint64 // virtual times
+	readyAt, start     uint64
 	finish, readBy     uint64 // readBy: when its last consumer so far finished
 	depth              uint64 // virtual length of the longest chain that ends here
 
+	times     []uint64      // ns, lane by lane of block by block; set when its kernels run
+	ran       []trace.Block // for the trace
+	placed    int32         // blocks that have got cores
+	running   int32         // lanes that run
+	slot      int8          // timing slot, -1: none
 	blocks    int32
 	kernels   [3]int32
 	seq       uint64 // submit order, allocations included
@@ -33,6 +40,17 @@ type task struct {
 	scalars   []Scalar
 	producers []*task
 	site      Site
+}
+
+// lanes is how many kernels a block of the task runs.
+func (t *task) lanes() int {
+	n := 0
+	for _, id := range t.kernels {
+		if id >= 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // predicate is a dispatch predicate resolved to an address.
@@ -90,7 +108,8 @@ type ring struct {
 	size               uint64
 	heapHead, heapTail uint64 // cumulative bytes handed out and given back
 	virgin             uint64 // heap offset from which memory was never handed out
-	deps               int    // dependency entries of the tasks in the window
+	depPool            int
+	deps               int // dependency entries of the tasks in the window
 	nodeOf             []int32
 }
 

@@ -63,6 +63,17 @@ func (r *Runtime) watchAccesses() *accessWatch {
 	return &accessWatch{}
 }
 
+// prepend puts what another part of the task touched before.
+func (w *accessWatch) prepend(before *accessWatch) {
+	if w == nil {
+		return
+	}
+	w.touched = append(before.touched, w.touched...)
+	w.calls += before.calls
+	w.tracked += before.tracked
+	w.full = w.full || before.full || len(w.touched) > maxTouches
+}
+
 // keep stores what was seen at the task's node.
 func (w *accessWatch) keep(r *Runtime, t *task) {
 	if w == nil || w.calls == 0 || w.tracked != w.calls || w.full {

@@ -56,6 +56,13 @@ type Pred struct {
 	Target int64
 }
 
+// Block is one lane of one block of a task on its core. With c clusters, cube core i is number i and vector core k of cluster i is c + 2i + k.
+type Block struct {
+	Core, Block   int32
+	Lane          int8 // 0 cube, 1 and 2 vector
+	Start, Finish uint64
+}
+
 type (
 	// Run opens one of several runs in a file.
 	Run struct{ Name string }
@@ -121,11 +128,13 @@ type (
 	Error struct{ What, Detail string }
 	// End closes a run.
 	End struct{ Tasks int }
-	// Retire is the simulator's own: task N finished. Times are virtual, one unit per block of a kernel.
+	// Retire is the simulator's own: task N finished. Times are virtual, in nanoseconds.
 	Retire struct {
-		N             int
-		Start, Finish uint64
-		Skipped       bool // its predicate was false
+		N                int
+		Submitted, Ready uint64 // when the orchestration submitted it, and when its last producer had finished
+		Start, Finish    uint64
+		Skipped          bool // its predicate was false
+		Blocks           []Block
 	}
 )
 

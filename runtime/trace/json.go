@@ -91,10 +91,23 @@ func Append(b []byte, e Event) []byte {
 	case *Retire:
 		o.open("retire")
 		o.int("n", int64(e.N))
+		o.int("submitted", int64(e.Submitted))
+		o.int("ready", int64(e.Ready))
 		o.int("start", int64(e.Start))
 		o.int("finish", int64(e.Finish))
 		if e.Skipped {
 			o.yes("skipped")
+		}
+		if len(e.Blocks) > 0 {
+			o.key("cores")
+			o.b = append(o.b, '[')
+			for i, x := range e.Blocks {
+				if i > 0 {
+					o.b = append(o.b, ',')
+				}
+				o.b = fmt.Appendf(o.b, "[%d,%d,%d,%d,%d]", x.Core, x.Block, x.Lane, x.Start, x.Finish)
+			}
+			o.b = append(o.b, ']')
 		}
 	}
 	return append(o.b, '}')
@@ -393,19 +406,20 @@ type jsonEvent struct {
 		Op     string
 		Target int64
 	}
-	Dump    json.RawMessage // "all" or positions
-	T       jsonTensor
-	At      uint64
-	Type    string
-	Value   uint64
-	What    string
-	Buf     string
-	Detail  string
-	Tasks   int
-	Start   uint64
-	Finish  uint64
-	Skipped bool
-	Site    string
+	Dump   json.RawMessage // "all" or positions
+	T      jsonTensor
+	At     uint64
+	Type   string
+	Value  uint64
+	What   string
+	Buf    string
+	Detail string
+	Tasks  int
+	Cores  [][5]uint64 // of a block: core, block, lane, start, finish
+
+	Submitted, Ready, Start, Finish uint64
+	Skipped                         bool
+	Site                            string
 }
 
 func (t *jsonNew) event() NewTensor {
@@ -459,7 +473,11 @@ func parse(line []byte) (Event, error) {
 	case "end":
 		return &End{j.Tasks}, nil
 	case "retire":
-		return &Retire{j.N, j.Start, j.Finish, j.Skipped}, nil
+		r := &Retire{N: j.N, Submitted: j.Submitted, Ready: j.Ready, Start: j.Start, Finish: j.Finish, Skipped: j.Skipped}
+		for _, x := range j.Cores {
+			r.Blocks = append(r.Blocks, Block{int32(x[0]), int32(x[1]), int8(x[2]), x[3], x[4]})
+		}
+		return r, nil
 	}
 	return nil, fmt.Errorf("unknown event %q", j.Ev)
 }

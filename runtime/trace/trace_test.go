@@ -21,8 +21,8 @@ const sample = `{"ev":"run","name":"small"}
 {"ev":"read","t":{"buf":"ext:0","off":0,"shape":[8],"strides":[1],"dtype":"INT32","ops":[]},"at":3,"type":"int32","value":18446744073709551615}
 {"ev":"write","t":{"buf":"ext:0","off":0,"shape":[8],"strides":[1],"dtype":"INT32","ops":[]},"at":3,"type":"int32","value":7,"site":"prog.py:9:1"}
 {"ev":"query","what":"aiv_count"}
-{"ev":"retire","n":0,"start":2,"finish":3}
-{"ev":"retire","n":1,"start":3,"finish":3,"skipped":true}
+{"ev":"retire","n":0,"submitted":1,"ready":2,"start":2,"finish":3,"cores":[[8,0,1,2,3]]}
+{"ev":"retire","n":1,"submitted":1,"ready":3,"start":3,"finish":3,"skipped":true}
 {"ev":"note","what":"tensor-outlives-scope","buf":"alloc:0"}
 {"ev":"error","what":"invalid-id-in-deps","detail":"a \"quoted\" word"}
 {"ev":"scope_end"}
