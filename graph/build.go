@@ -83,6 +83,9 @@ func NewBuilder(ctx context.Context, ws *Workspace, profile string) (*Builder, e
 			return nil, diag.Errorf(CodeConfig, diag.Span{}, "unknown API profile %q", profile).WithHint("the profiles are %s", strings.Join(orch.Names(), ", "))
 		}
 	}
+	if p := ws.Config.Build.Platform; p != "" && p != "a2a3" && p != "a5" {
+		return nil, diag.Errorf(CodeConfig, diag.Span{}, "unknown platform %q", p).WithHint("the platforms are a2a3, a5")
+	}
 	prof = prof.ForTarget(ws.Config.Build.Platform)
 	b := &Builder{WS: ws, Ops: ops.Builtin(), Profile: prof, pipeline: passes.Default(), units: map[string]func() (*lang.Unit, diag.List){},
 		lowered: map[loweredKey]func() (*ir.Program, diag.List){}}

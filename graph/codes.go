@@ -17,5 +17,6 @@ const (
 	CodeRead        diag.Code = "PTO-W011" // a file could not be read
 	CodeTrace       diag.Code = "PTO-W012" // the compiled C++ did something else than its plan
 	CodeUnwritten   diag.Code = "PTO-W014" // a run left elements of a pl.Out tensor unwritten
+	CodeUndeclared  diag.Code = "PTO-W030" // a source needs a file that its build target does not declare
 	CodeStage       diag.Code = "PTO-W015" // no stage of that name
 )

@@ -95,9 +95,9 @@ func (b *Builder) configuredOf(source string) []Label {
 
 // merged gives a target's arguments: those of the command line before those of Pto.toml.
 func (b *Builder) merged(t *TargetConfig) map[string]string {
-	args := map[string]string{}
-	for name, x := range t.Args {
-		args[name], _ = literal(x) // checked when Pto.toml was read
+	args, err := Literals(t.Args)
+	if err != nil { // checked when Pto.toml was read
+		args = map[string]string{}
 	}
 	maps.Copy(args, b.Args)
 	return args
@@ -113,7 +113,7 @@ func (b *Builder) load(v *variant) (*lang.Unit, diag.List) {
 	if !ok {
 		f = sync.OnceValues(func() (*lang.Unit, diag.List) {
 			c := b.WS.Config
-			unit, ds := lang.Load(v.source, lang.Options{Ops: b.Ops, Roots: c.Workspace.Roots, ReadFile: b.WS.ReadFile, Environ: c.Build.Env, Argv: c.Build.Argv,
+			unit, ds := lang.Load(v.source, lang.Options{Ops: b.Ops, Roots: c.Workspace.Roots, ReadFile: b.WS.ReadFile, Parse: b.WS.parser(), Environ: c.Build.Env, Argv: c.Build.Argv,
 				Args: v.args, Entry: v.entry, Factory: v.factory, Skip: v.skip})
 			if v.factory == "" { // CheckArgs looks at all files: what one has no use for may be for another
 				ds = slices.DeleteFunc(ds, func(d *diag.Diagnostic) bool { return d.Code == lang.CodeArgs })
@@ -221,6 +221,19 @@ func (b *Builder) strayTargets(files []string) diag.List {
 // inConfig is the place of a word in Pto.toml.
 func (b *Builder) inConfig(word string) diag.Span {
 	return lineOf(ConfigName, strings.Split(string(b.WS.Source(ConfigName)), "\n"), word)
+}
+
+// Literals writes TOML values as Python literals, the form of arguments.
+func Literals(values map[string]any) (map[string]string, error) {
+	args := make(map[string]string, len(values))
+	for name, v := range values {
+		s, err := literal(v)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		args[name] = s
+	}
+	return args, nil
 }
 
 // literal writes a TOML value as a Python literal, the form of an argument.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,12 +15,18 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir/lang/syntax"
 )
 
 // Workspace is a folder with a Pto.toml.
 type Workspace struct {
 	Root   string // absolute
 	Config *Config
+	// Trees, when not nil, keeps syntax trees beyond this workspace.
+	Trees *Trees
+
+	declared   map[string]bool // by path from the root; nil: every file may be read
+	undeclared map[string]bool // those that were asked for and exist
 
 	mu      sync.Mutex
 	sources map[string][]byte // files read so far, for reports
@@ -51,6 +59,14 @@ func Open(dir string) (*Workspace, diag.List) {
 
 // ReadFile reads a file of the workspace by its slash-separated path from the root (or an absolute path) and keeps it for reports.
 func (w *Workspace) ReadFile(name string) ([]byte, error) {
+	if w.declared != nil && !w.declared[name] {
+		if st, err := os.Stat(w.Abs(name)); err == nil && st.Mode().IsRegular() {
+			w.mu.Lock()
+			w.undeclared[name] = true
+			w.mu.Unlock()
+		}
+		return nil, fs.ErrNotExist
+	}
 	b, err := os.ReadFile(w.Abs(name))
 	if err != nil {
 		return nil, err
@@ -59,6 +75,29 @@ func (w *Workspace) ReadFile(name string) ([]byte, error) {
 	w.sources[name] = b
 	w.mu.Unlock()
 	return b, nil
+}
+
+// parser gives the parser of the front end.
+func (w *Workspace) parser() func(string, []byte) (*syntax.File, diag.List) {
+	if w.Trees == nil {
+		return nil
+	}
+	return w.Trees.Parse
+}
+
+// Declare limits what may be read to these files, by their paths from the root. Another file is as if it did not exist.
+func (w *Workspace) Declare(files []string) {
+	w.declared, w.undeclared = make(map[string]bool, len(files)), map[string]bool{}
+	for _, f := range files {
+		w.declared[path.Clean(f)] = true
+	}
+}
+
+// Undeclared are the files that were asked for and exist, but were not declared.
+func (w *Workspace) Undeclared() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Sorted(maps.Keys(w.undeclared))
 }
 
 // Source returns the text of a file that was read, for reports.

@@ -6,8 +6,10 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	starlarkjson "go.starlark.net/lib/json"
 	"go.starlark.net/starlark"
 	"go.starlark.net/starlarkstruct"
 	"go.starlark.net/syntax"
@@ -18,28 +20,44 @@ import (
 // load executes a .bzl file of this folder and returns its globals.
 func load(t *testing.T, name string) starlark.StringDict {
 	t.Helper()
+	key := t.Name() + " " + name // each file once, so that a provider is one value
+	if g, ok := loaded.Load(key); ok {
+		return g.(starlark.StringDict)
+	}
 	src, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	thread := &starlark.Thread{Name: name, Load: func(_ *starlark.Thread, module string) (starlark.StringDict, error) {
-		return load(t, strings.TrimPrefix(module, "//:")), nil
+		// Starlark sees one file for each label, and so does a load from the file's own package.
+		if base, ok := strings.CutPrefix(module, ":"); ok {
+			return load(t, path.Join(path.Dir(name), base)), nil
+		}
+		pkg, base, _ := strings.Cut(strings.TrimPrefix(module, "//"), ":")
+		return load(t, path.Join(pkg, base)), nil
 	}}
 	g, err := starlark.ExecFileOptions(&syntax.FileOptions{}, thread, name, src, predeclared())
 	if err != nil {
 		t.Fatal(err)
 	}
+	loaded.Store(key, g)
 	return g
 }
 
+var loaded sync.Map
+
 func predeclared() starlark.StringDict {
 	attrs := starlark.StringDict{}
-	for _, kind := range []string{"label", "label_list", "string", "string_list", "bool", "int"} {
+	for _, kind := range []string{"label", "label_list", "string", "string_list", "string_dict", "label_keyed_string_dict", "bool", "int"} {
 		attrs[kind] = record("attr." + kind)
 	}
 	return starlark.StringDict{
 		"attr":             starlarkstruct.FromStringDict(starlarkstruct.Default, attrs),
 		"rule":             record("rule"),
+		"json":             starlarkjson.Module,
+		"struct":           starlark.NewBuiltin("struct", starlarkstruct.Make),
+		"fail":             starlark.NewBuiltin("fail", fail),
+		"native":           starlarkstruct.FromStringDict(starlarkstruct.Default, native),
 		"repository_rule":  record("repository_rule"),
 		"module_extension": record("module_extension"),
 		"tag_class":        record("tag_class"),
@@ -57,6 +75,13 @@ func predeclared() starlark.StringDict {
 		}),
 	}
 }
+
+func fail(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+	return nil, fmt.Errorf("fail: %s", string(args[0].(starlark.String)))
+}
+
+// native is what newer Bazel has, and what the rules ask for to know it.
+var native = starlark.StringDict{"module_name": starlark.None}
 
 // record is a function whose result is a struct of its keyword arguments.
 func record(name string) *starlark.Builtin {
@@ -177,6 +202,17 @@ func (d *depset) Freeze()               {}
 func (d *depset) Truth() starlark.Bool  { return len(d.items) > 0 }
 func (d *depset) Hash() (uint32, error) { return 0, fmt.Errorf("depset is unhashable") }
 
+func (d *depset) AttrNames() []string { return []string{"to_list"} }
+
+func (d *depset) Attr(name string) (starlark.Value, error) {
+	if name != "to_list" {
+		return nil, nil
+	}
+	return starlark.NewBuiltin("to_list", func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
+		return starlark.NewList(slices.Clone(d.items)), nil
+	}), nil
+}
+
 // texts are the strings or file paths of a depset, list or dict (its values).
 func texts(v starlark.Value) []string {
 	var items []starlark.Value
@@ -217,7 +253,8 @@ func file(p string) *starlarkstruct.Struct {
 		short = "../" + rest
 	}
 	return starlarkstruct.FromStringDict(starlark.String("File"), starlark.StringDict{"path": starlark.String(p), "short_path": starlark.String(short),
-		"dirname": starlark.String(path.Dir(p)), "basename": starlark.String(path.Base(p))})
+		"dirname": starlark.String(path.Dir(p)), "basename": starlark.String(path.Base(p)),
+		"is_source": starlark.Bool(short == p || strings.HasPrefix(p, "external/"))})
 }
 
 // action is what a rule registered.
@@ -225,6 +262,7 @@ type action struct {
 	kind, mnemonic, content string
 	argv                    []string
 	inputs, outputs, tools  []string
+	requirements            starlark.Value
 }
 
 // context is a ctx for the implementation of a rule of package pkg.
@@ -234,6 +272,7 @@ type context struct {
 	file, files          starlark.StringDict
 	executable           starlark.StringDict
 	toolchain            starlark.Value
+	vars                 map[string]string // of --define
 	actions              []action
 }
 
@@ -250,12 +289,15 @@ func (c *context) value() starlark.Value {
 		"declare_file": fn("declare_file", func(args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 			return file(binDir + path.Join(c.pkg, string(args[0].(starlark.String)))), nil
 		}),
+		"declare_directory": fn("declare_directory", func(args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
+			return file(binDir + path.Join(c.pkg, string(args[0].(starlark.String)))), nil
+		}),
 		"args": fn("args", func(starlark.Tuple, []starlark.Tuple) (starlark.Value, error) { return newArgs(), nil }),
 		"run": fn("run", func(_ starlark.Tuple, kw []starlark.Tuple) (starlark.Value, error) {
 			s := starlarkstruct.FromKeywords(starlarkstruct.Default, kw)
 			get := func(name string) starlark.Value { v, _ := s.Attr(name); return v }
 			a := action{kind: "run", mnemonic: texts(get("mnemonic"))[0], argv: texts(get("executable")), inputs: texts(get("inputs")), outputs: texts(get("outputs")),
-				tools: texts(get("tools"))}
+				tools: texts(get("tools")), requirements: get("execution_requirements")}
 			for x := range get("arguments").(*starlark.List).Elements() {
 				l, _ := x.(*starlarkstruct.Struct).Attr("list")
 				a.argv = append(a.argv, texts(l)...)
@@ -268,26 +310,34 @@ func (c *context) value() starlark.Value {
 			var content string
 			var exec bool
 			err := starlark.UnpackArgs("write", args, kw, "output", &output, "content", &content, "is_executable?", &exec)
-			if !exec {
-				err = fmt.Errorf("the script is not executable")
+			if exec != strings.HasPrefix(content, "#!") {
+				err = fmt.Errorf("a script must be executable, and nothing else")
 			}
 			c.actions = append(c.actions, action{kind: "write", content: content, outputs: texts(output)})
 			return starlark.None, err
 		}),
 	})
+	vars := starlark.NewDict(1)
+	for k, v := range c.vars {
+		_ = vars.SetKey(starlark.String(k), starlark.String(v))
+	}
 	toolchains := starlark.NewDict(1)
 	_ = toolchains.SetKey(starlark.String("@rules_ptobuild//:toolchain_type"), c.toolchain)
 	return str(starlark.StringDict{
 		"actions": actions, "attr": str(c.attr), "file": str(c.file), "files": str(c.files), "executable": str(c.executable), "toolchains": toolchains,
-		"workspace_name": starlark.String("ws"),
-		"label":          str(starlark.StringDict{"name": starlark.String(c.name), "package": starlark.String(c.pkg), "workspace_root": starlark.String(c.workspace)}),
+		"workspace_name": starlark.String("ws"), "var": vars, "bin_dir": str(starlark.StringDict{"path": starlark.String(path.Clean(binDir))}),
+		"label": str(starlark.StringDict{"name": starlark.String(c.name), "package": starlark.String(c.pkg), "workspace_root": starlark.String(c.workspace)}),
 		"runfiles": fn("runfiles", func(args starlark.Tuple, kw []starlark.Tuple) (starlark.Value, error) {
-			files, more := &starlark.List{}, &depset{}
-			err := starlark.UnpackArgs("runfiles", args, kw, "files?", &files, "transitive_files?", &more)
+			files, more, links := &starlark.List{}, &depset{}, &starlark.Dict{}
+			err := starlark.UnpackArgs("runfiles", args, kw, "files?", &files, "transitive_files?", &more, "symlinks?", &links)
 			all := &depset{items: slices.Concat(slices.Collect(files.Elements()), more.items)}
 			return str(starlark.StringDict{"files": all}), err
 		}),
 	})
+}
+
+func ignore(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
+	return starlark.None, nil
 }
 
 // newArgs is the object of ctx.actions.args(); its field list is the command line so far.
@@ -304,15 +354,30 @@ func newArgs() starlark.Value {
 		return nil
 	}
 	return starlarkstruct.FromStringDict(starlark.String("Args"), starlark.StringDict{
-		"list": list,
+		"list":                  list,
+		"use_param_file":        starlark.NewBuiltin("use_param_file", ignore),
+		"set_param_file_format": starlark.NewBuiltin("set_param_file_format", ignore),
 		"add": starlark.NewBuiltin("add", func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, _ []starlark.Tuple) (starlark.Value, error) {
 			return starlark.None, put(args...)
 		}),
-		"add_all": starlark.NewBuiltin("add_all", func(_ *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kw []starlark.Tuple) (starlark.Value, error) {
+		"add_all": starlark.NewBuiltin("add_all", func(thread *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kw []starlark.Tuple) (starlark.Value, error) {
 			var values starlark.Value
 			var before string
-			if err := starlark.UnpackArgs("add_all", args, kw, "values", &values, "before_each?", &before); err != nil {
+			var expand bool
+			var each starlark.Callable
+			if err := starlark.UnpackArgs("add_all", args, kw, "values", &values, "before_each?", &before, "expand_directories?", &expand, "map_each?", &each); err != nil {
 				return nil, err
+			}
+			if each != nil {
+				mapped := starlark.NewList(nil)
+				for v := range values.(*starlark.List).Elements() {
+					x, err := starlark.Call(thread, each, starlark.Tuple{v}, nil)
+					if err != nil {
+						return nil, err
+					}
+					_ = mapped.Append(x)
+				}
+				values = mapped
 			}
 			for _, s := range texts(values) {
 				if err := put(starlark.String(before), starlark.String(s)); err != nil {

@@ -30,7 +30,7 @@ PtoToolchainInfo = provider(
 def _pto_toolchain_impl(ctx):
     info = PtoToolchainInfo(
         files = depset(
-            [ctx.executable.ptobuild],
+            [ctx.executable.ptobuild] + ctx.files.tools,
             transitive = [ctx.attr.ptobuild[DefaultInfo].default_runfiles.files],
         ),
         ptobuild = ctx.executable.ptobuild,
@@ -49,6 +49,11 @@ pto_toolchain = rule(
             cfg = "exec",
             executable = True,
             mandatory = True,
+        ),
+        "tools": attr.label_list(
+            doc = "Executables that ptobuild starts and looks for beside itself, such as ptobuild-plugin-host.",
+            allow_files = True,
+            cfg = "exec",
         ),
     },
     doc = "Names the ptobuild that the rules run.",

@@ -32,7 +32,16 @@ func Main() int {
 	app := &app{}
 	defer app.closeBuilder()
 	defer app.closeStore()
-	code := app.exitCode(ctx, app.root().ExecuteContext(ctx))
+	root := app.root()
+	args, err := os.Args[1:], error(nil)
+	if slices.Contains(args, "emit") {
+		args, err = expandArgs(args)
+	}
+	if err == nil {
+		root.SetArgs(args)
+		err = root.ExecuteContext(ctx)
+	}
+	code := app.exitCode(ctx, err)
 	if err := app.writeSarif(); err != nil {
 		app.ui.Report(diag.AsList(err, ""), nil)
 		return exitInternal
@@ -77,6 +86,7 @@ type app struct {
 
 	ws      *graph.Workspace // of the running command, for reports; nil before there is one
 	current *graph.Builder   // that of the running command
+	trees   *graph.Trees     // shared by the requests of a worker; nil for other commands
 
 	sarif string    // the file that reports are written to, as SARIF
 	noted diag.List // what was reported so far
@@ -94,13 +104,30 @@ func (a *app) root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRun: func(*cobra.Command, []string) {
-			a.ui = ui.New(a.json)
+			if a.ui == nil { // the requests of a worker have one
+				a.ui = ui.New(a.json)
+			}
 		},
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print results as JSON")
 	root.PersistentFlags().StringVarP(&a.dir, "directory", "C", ".", "run as if started in `DIR`")
-	root.AddCommand(a.initCommand(), a.buildCommand(), a.testCommand(), a.runCommand(), a.watchCommand(), a.irCommand(), a.passesCommand(), a.graphCommand(), a.emitCommand(), a.explainCommand(), a.bazelCommand(), a.cacheCommand(), a.versionCommand())
+	root.AddCommand(
+		a.initCommand(),
+		a.buildCommand(),
+		a.testCommand(),
+		a.runCommand(),
+		a.watchCommand(),
+		a.irCommand(),
+		a.passesCommand(),
+		a.graphCommand(),
+		a.emitCommand(),
+		a.headerCommand(),
+		a.explainCommand(),
+		a.bazelCommand(),
+		a.cacheCommand(),
+		a.versionCommand(),
+	)
 	return root
 }
 

@@ -28,6 +28,7 @@ type testFlags struct {
 	noCompile bool
 	rerun     bool
 	load      loadFlags
+	only      selection
 }
 
 func (f *testFlags) register(cmd *cobra.Command) {
@@ -51,6 +52,7 @@ func (a *app) testCommand() *cobra.Command {
 		},
 	}
 	f.register(cmd)
+	f.only.register(cmd)
 	a.sarifFlag(cmd)
 	return cmd
 }
@@ -72,6 +74,9 @@ func (a *app) tester(b *graph.Builder, f testFlags) (*graph.Tester, error) {
 
 func (a *app) test(ctx context.Context, args []string, f testFlags) error {
 	start := time.Now()
+	if err := f.only.parse(); err != nil {
+		return err
+	}
 	ws, err := a.open()
 	if err != nil {
 		return err
@@ -91,6 +96,7 @@ func (a *app) test(ctx context.Context, args []string, f testFlags) error {
 	}
 	tests, more := b.Tests(targets, len(args) == 0)
 	res.Diagnostics.Add(more...)
+	tests = f.only.of(tests)
 	t, err := a.tester(b, f)
 	if err != nil {
 		return a.fail(diag.AsList(err, native.CodeToolchain), ws, exitInternal)
@@ -123,6 +129,9 @@ func (a *app) test(ctx context.Context, args []string, f testFlags) error {
 		return err
 	}
 	a.ui.Status("")
+	if err := a.writeJUnit(f.only.junit, res.Tests); err != nil {
+		return a.fail(diag.AsList(err, graph.CodeOutput), ws, exitInternal)
+	}
 	return a.endTest(ctx, res, time.Since(start))
 }
 
@@ -177,7 +186,7 @@ func (a *app) endTest(ctx context.Context, res *testResult, took time.Duration) 
 		case failed > 0:
 			a.ui.Printf("%s\n", a.ui.Paint(ui.Red, fmt.Sprintf("%d of %s failed", failed, ui.Plural(len(res.Tests), "test"))))
 		case len(res.Tests) == 0 && !res.Diagnostics.HasErrors():
-			a.ui.Printf("no tests here: a [[test]] in Pto.toml makes one\n")
+			a.ui.Printf("no tests here: a [[test]] in Pto.toml makes one, and --filter and --shard leave some out\n")
 		case !res.Diagnostics.HasErrors():
 			a.ui.Printf("%s passed (%s)\n", ui.Plural(len(res.Tests), "test"), took.Round(time.Millisecond))
 		}

@@ -28,6 +28,8 @@ type Options struct {
 	Ops *ops.Registry
 	// ReadFile reads a file; the only access to files.
 	ReadFile func(path string) ([]byte, error)
+	// Parse parses the text of a file, or gives the tree that it parsed of the same text before: trees are only read. nil: syntax.Parse.
+	Parse func(path string, text []byte) (*syntax.File, diag.List)
 	// Roots are searched for imported modules after the folder of the importing file.
 	Roots []string
 	// Args are values for scalar parameters of jit entries and for the parameters of Factory, written as Python literals.
@@ -102,7 +104,7 @@ func Load(file string, opt Options) (*Unit, diag.List) {
 	l := &loading{opt: opt, texts: map[string][]byte{}, used: map[*eval.DSL]bool{}, names: map[string]int{}}
 	// Like Python, modules are found beside the loaded file wherever they are imported.
 	roots := append([]string{path.Dir(file)}, opt.Roots...)
-	l.loader = eval.NewLoader(eval.Options{ReadFile: l.readFile, Roots: roots, Environ: opt.Environ, Argv: opt.Argv})
+	l.loader = eval.NewLoader(eval.Options{ReadFile: l.readFile, Parse: opt.Parse, Roots: roots, Environ: opt.Environ, Argv: opt.Argv})
 	l.unit = &Unit{}
 	m, ds := l.loader.Load(file)
 	l.add(ds)

@@ -179,8 +179,14 @@ func (a *attr) value() build.Expr {
 	switch {
 	case a.text != "":
 		return &build.StringExpr{Value: a.text}
-	case a.flag:
-		return &build.Ident{Name: "True"}
+	case a.flag != "":
+		return &build.Ident{Name: a.flag}
+	case len(a.dict) > 0:
+		d := &build.DictExpr{}
+		for _, k := range sortedKeys(a.dict) {
+			d.List = append(d.List, &build.KeyValueExpr{Key: &build.StringExpr{Value: k}, Value: &build.StringExpr{Value: a.dict[k]}})
+		}
+		return d
 	case len(a.list) > 0:
 		return listOf(a.list)
 	}
@@ -209,9 +215,13 @@ func (p *pkg) update(r *build.Rule, a attr) {
 		if old, ok := def.RHS.(*build.StringExpr); ok && !labels.Equal(old.Value, a.text, p.dir) {
 			old.Value = a.text
 		}
-	case a.flag:
-		if id, ok := def.RHS.(*build.Ident); ok && id.Name == "False" {
-			id.Name = "True"
+	case a.flag != "":
+		if id, ok := def.RHS.(*build.Ident); ok && (id.Name == "False" || id.Name == "True") {
+			id.Name = a.flag
+		}
+	case len(a.dict) > 0:
+		if d, ok := def.RHS.(*build.DictExpr); ok {
+			updateDict(d, a.dict)
 		}
 	default:
 		list, ok := def.RHS.(*build.ListExpr)
@@ -220,6 +230,28 @@ func (p *pkg) update(r *build.Rule, a attr) {
 		}
 		if p.updateList(list, a); len(list.List) == 0 {
 			r.DelAttr(a.name)
+		}
+	}
+}
+
+// updateDict is updateList for a dict of strings.
+func updateDict(d *build.DictExpr, want map[string]string) {
+	have := map[string]bool{}
+	d.List = slices.DeleteFunc(d.List, func(kv *build.KeyValueExpr) bool {
+		key, plain := kv.Key.(*build.StringExpr)
+		if !plain {
+			return false
+		}
+		have[key.Value] = true
+		value, wanted := want[key.Value]
+		if old, ok := kv.Value.(*build.StringExpr); ok && wanted && !kept(kv) {
+			old.Value = value
+		}
+		return !wanted && !kept(kv)
+	})
+	for _, k := range sortedKeys(want) {
+		if !have[k] {
+			d.List = append(d.List, &build.KeyValueExpr{Key: &build.StringExpr{Value: k}, Value: &build.StringExpr{Value: want[k]}})
 		}
 	}
 }

@@ -28,7 +28,8 @@ type attr struct {
 	name string
 	text string   // a string
 	list []string // a list
-	flag bool     // True
+	dict map[string]string
+	flag string // True or False
 	// extend: entries of the list that are not generated stay. initial: set in new rules only.
 	extend, initial bool
 }
@@ -151,17 +152,41 @@ func (g *generator) fill(r *rule) {
 	} else {
 		s := r.sources[0]
 		r.attrs = []attr{{name: "src", text: path.Base(s.file)}, {name: "functions", list: s.functions}}
-		if profile := g.b.WS.Config.Build.Profile; profile != "" {
-			r.attrs = append(r.attrs, attr{name: "profile", text: profile})
-		}
-		if g.autoDeps(s, s.functions[0]) {
-			r.attrs = append(r.attrs, attr{name: "auto_deps", flag: true})
-		}
+		r.attrs = append(r.attrs, g.settingsOf(s)...)
 	}
 	r.attrs = append(r.attrs, attr{name: "imports", list: roots}, attr{name: "deps", list: deps})
 	if p.tree == nil || len(p.tree.Rules("package")) == 0 {
 		r.attrs = append(r.attrs, attr{name: "visibility", list: []string{"//visibility:public"}, initial: true})
 	}
+}
+
+// settingsOf are the attributes that say how an orchestration is built, as far as Pto.toml does.
+func (g *generator) settingsOf(s *source) []attr {
+	c := &g.b.WS.Config.Build
+	attrs := []attr{{name: "profile", text: c.Profile}, {name: "platform", text: c.Platform}, {name: "env", dict: c.Env}, {name: "argv", list: c.Argv}}
+	if g.autoDeps(s, s.functions[0]) {
+		attrs = append(attrs, attr{name: "auto_deps", flag: "True"})
+	}
+	if c.PreciseBlockOutputs {
+		attrs = append(attrs, attr{name: "precise_block_outputs", flag: "True"})
+	}
+	if c.ManualAllocDeps != nil && !*c.ManualAllocDeps {
+		attrs = append(attrs, attr{name: "manual_alloc_deps", flag: "False"})
+	}
+	if t, ok := g.ownLoad(s); ok {
+		args, _ := graph.Literals(t.Args) // Pto.toml was checked
+		attrs = append(attrs, attr{name: "factory", text: t.Factory}, attr{name: "arguments", dict: args})
+	}
+	return attrs
+}
+
+// ownLoad is the [target] table that says how the whole source is loaded: its only function has it.
+func (g *generator) ownLoad(s *source) (graph.TargetConfig, bool) {
+	if len(s.functions) != 1 {
+		return graph.TargetConfig{}, false
+	}
+	t, ok := g.b.WS.Config.Targets[graph.Label{File: s.label, Func: s.functions[0]}.String()]
+	return t, ok
 }
 
 func (g *generator) autoDeps(s *source, fn string) bool {
@@ -237,20 +262,18 @@ func covers(pattern string, l graph.Label) bool {
 func (g *generator) settings() {
 	c := g.b.WS.Config
 	var lost []string
-	for name, set := range map[string]bool{
-		"build.platform": c.Build.Platform != "" && c.Build.Platform != "a2a3", "build.manual_alloc_deps": c.Build.ManualAllocDeps != nil && !*c.Build.ManualAllocDeps,
-		"build.env": len(c.Build.Env) > 0, "build.argv": len(c.Build.Argv) > 0,
-	} {
-		if set {
-			lost = append(lost, name)
+	for _, s := range sorted(g.sources) {
+		if _, own := g.ownLoad(s); own {
+			continue
 		}
-	}
-	for _, l := range sortedKeys(c.Targets) {
-		if len(c.Targets[l].Args) > 0 {
-			lost = append(lost, "target."+l+".args")
-		}
-		if c.Targets[l].Factory != "" {
-			lost = append(lost, "target."+l+".factory")
+		for _, fn := range s.functions {
+			l := graph.Label{File: s.label, Func: fn}.String()
+			if len(c.Targets[l].Args) > 0 {
+				lost = append(lost, "target."+l+".args")
+			}
+			if c.Targets[l].Factory != "" {
+				lost = append(lost, "target."+l+".factory")
+			}
 		}
 	}
 	for _, s := range sorted(g.sources) {

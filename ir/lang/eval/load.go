@@ -17,6 +17,8 @@ import (
 type Options struct {
 	// ReadFile reads a file; it is the only access to files. An error makes an import try the next place.
 	ReadFile func(path string) ([]byte, error)
+	// Parse parses the text of a file, or gives the tree that it parsed of the same text before: trees are only read. nil: syntax.Parse.
+	Parse func(path string, text []byte) (*syntax.File, diag.List)
 	// Roots are searched for imported modules after the folder of the importing file.
 	Roots []string
 	// Environ is what os.environ holds.
@@ -73,6 +75,9 @@ type Module struct {
 func NewLoader(o Options) *Loader {
 	if o.MaxSteps <= 0 {
 		o.MaxSteps = defaultSteps
+	}
+	if o.Parse == nil {
+		o.Parse = syntax.Parse
 	}
 	return &Loader{Options: o, modules: make(map[string]*Module), libs: make(map[string]*Module), infos: make(map[any]*scopeInfo),
 		fileSet: make(map[string]bool), missingSet: make(map[string]bool), envRead: make(map[string]bool)}
@@ -136,7 +141,7 @@ func (l *Loader) EnvRead() []string { return slices.Sorted(maps.Keys(l.envRead))
 
 // run parses and executes a file. pkg is the folder of a package, when the file is its __init__.
 func (l *Loader) run(file, name, pkg string, src []byte) *Module {
-	tree, errs := syntax.Parse(file, src)
+	tree, errs := l.Parse(file, src)
 	l.diags.Add(errs...)
 	m := &Module{Path: file, Name: name, Tree: tree, loader: l, dir: pkg}
 	m.scope = newScope(nil, m)
