@@ -5,15 +5,6 @@ M = pl.dynamic("M")
 
 @pl.program
 class Demo:
-    @pl.function(type=pl.FunctionType.AIV)
-    def k(a: pl.Tensor[[M, 64], pl.FP32], o: pl.Out[pl.Tensor[[M, 64], pl.FP32]]) -> pl.Tensor[[M, 64], pl.FP32]:
-        pl.func_attr({"dual_aiv_dispatch": True})
-        m0 = pl.tile.alloc(pl.Mem.Vec, 8192)
-        t = pl.tile.load(a, [0, 0], [32, 64], [32, 64], target_memory=pl.Mem.Vec)
-        u = pl.tile.exp(t)
-        o__ssa_v1 = pl.tile.store(u, [0, 0], o)
-        return o__ssa_v1
-
     @pl.function(type=pl.FunctionType.AIC, external_source="kernels/ext.cpp", include_dirs=["inc"])
     def ext(a: pl.Tensor[[M, 64], pl.FP32], o: pl.Out[pl.Tensor[[M, 64], pl.FP32]]) -> pl.Tensor[[M, 64], pl.FP32]:
         pl.func_attr({"acme.hint": ["a", "b"]})
@@ -23,6 +14,15 @@ class Demo:
     def host(a: pl.Tensor[[M, 64], pl.FP32]):
         if a:
             prepare(a)
+
+    @pl.function(type=pl.FunctionType.AIV)
+    def k(a: pl.Tensor[[M, 64], pl.FP32], o: pl.Out[pl.Tensor[[M, 64], pl.FP32]]) -> pl.Tensor[[M, 64], pl.FP32]:
+        pl.func_attr({"dual_aiv_dispatch": True})
+        m0 = pl.tile.alloc(pl.Mem.Vec, 8192)
+        t = pl.tile.load(a, [0, 0], [32, 64], [32, 64], target_memory=pl.Mem.Vec)
+        u = pl.tile.exp(t)
+        o__ssa_v1 = pl.tile.store(u, [0, 0], o)
+        return o__ssa_v1
 
     # the entry
     @pl.function(type=pl.FunctionType.Orchestration, auto_scope=False)
