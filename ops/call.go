@@ -139,6 +139,11 @@ func (s *Site) placeOperands() *diag.Diagnostic {
 		given := i < len(args) && args[i] != nil
 		switch {
 		case given, params[i].Variadic:
+		case params[i].Zero:
+			for len(args) <= i {
+				args = append(args, nil)
+			}
+			args[i] = &ir.ConstInt{DType: ir.INT32, Pos: s.Pos}
 		case !params[i].Optional:
 			return s.missing(i, len(args))
 		case i < len(args):
@@ -232,18 +237,18 @@ func operandOf(v any, at diag.Span) (ir.Expr, bool) {
 func operandCount(params []Param) string {
 	least := 0
 	for _, p := range params {
-		if !p.Optional && !p.Variadic {
+		if !p.Optional && !p.Variadic && !p.Zero {
 			least++
 		}
 	}
 	most := len(params)
 	switch {
 	case most > 0 && params[most-1].Variadic:
-		return fmt.Sprintf("at least %d operand(s)", least)
+		return "at least " + diag.Plural(least, "operand")
 	case least == most:
-		return fmt.Sprintf("%d operand(s)", most)
+		return diag.Plural(most, "operand")
 	}
-	return fmt.Sprintf("%d to %d operand(s)", least, most)
+	return fmt.Sprintf("%d to %s", least, diag.Plural(most, "operand"))
 }
 
 func paramList(params []Param) string {
@@ -256,7 +261,7 @@ func paramList(params []Param) string {
 			text += "*"
 		}
 		text += p.Name
-		if p.Optional {
+		if p.Optional || p.Zero {
 			text += "?"
 		}
 	}

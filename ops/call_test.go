@@ -194,7 +194,7 @@ func TestElementwise(t *testing.T) {
 		{"add", args(num(1), num(2)), nil, CodeOperand, "expected Tensor or Tile operands, got Scalar"},
 		{"relu", args(flt(1)), nil, CodeOperand, "expected Tensor or Tile operands, got Scalar"},
 		{"add", args(tile(ir.FP32, 16, 64)), nil, CodeCount, "missing operand 'rhs'"},
-		{"add", args(tile(ir.FP32, 16, 64), tile(ir.FP32, 16, 64), tile(ir.FP32, 16, 64)), nil, CodeCount, "takes 2 operand(s), got 3"},
+		{"add", args(tile(ir.FP32, 16, 64), tile(ir.FP32, 16, 64), tile(ir.FP32, 16, 64)), nil, CodeCount, "takes 2 operands, got 3"},
 		{"add", args(tile(ir.FP32, 16, 64), tile(ir.FP32, 16, 32)), nil, CodeShape, "do not broadcast"},
 		{"div", args(tile(ir.FP32, 16, 64), tile(ir.FP16, 16, 64)), nil, CodeDType, "one dtype"},
 		{"div", args(tensor(ir.INT64, 16), tensor(ir.INT64, 16)), nil, CodeDType, "INT16, INT32"},

@@ -23,7 +23,8 @@ func systemSpecs() []*Spec {
 	cube.Core, vector.Core = CubeCore, VectorCore
 	with := func(proto Spec, kws []Kwarg, ps ...Param) Spec { proto.Kwargs, proto.Params = kws, ps; return proto }
 	pipe := []Kwarg{rangeKw("dir_mask", 0, 3), intKw("slot_size"), intKw("slot_num"), intKw("local_slot_num"), intKw("id")}
-	buffers := []Param{kindP("c2v_consumer_buf", ScalarArg|OtherArg), kindP("v2c_consumer_buf", ScalarArg|OtherArg)}
+	// An end that only sends or only receives has no use for one of the buffers.
+	buffers := []Param{{Name: "c2v_consumer_buf", Kind: ScalarArg | OtherArg, Zero: true}, {Name: "v2c_consumer_buf", Kind: ScalarArg | OtherArg, Zero: true}}
 	pipeType := func(name string) Kwarg {
 		return Kwarg{Name: name, Kind: EnumKw, Enum: "PipeType"}
 	}
@@ -31,7 +32,7 @@ func systemSpecs() []*Spec {
 	coreType := strKw("core_type")
 	free := []Kwarg{splitKw, intKw("id")}
 	any := OtherArg | TensorArg | TileArg | ScalarArg
-	buffer := constant(&ir.OpaqueType{Name: "Ptr"})
+	buffer := constant(ir.Scalar(ir.INT32)) // an address
 
 	specs := []*Spec{
 		invalid, dummy, valid,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,7 +127,8 @@ func continueDumps(t *testing.T, name string, p *ir.Program, opt passes.Options)
 // codeOf is the C++ of all orchestrations of a program, or the errors.
 func codeOf(p *ir.Program, opt passes.Options) string {
 	var out strings.Builder
-	for _, f := range p.Funcs {
+	// The order of functions means nothing: dumps have theirs by name.
+	for _, f := range slices.SortedFunc(slices.Values(p.Funcs), func(a, b *ir.Function) int { return strings.Compare(a.Name, b.Name) }) {
 		if f.Type != ir.Orchestration {
 			continue
 		}

@@ -10,13 +10,13 @@ import (
 	"github.com/ptobuild/ptobuild/ir/lang/syntax"
 )
 
-// Files of tests have no definitions at module level: every test function or method holds its own, and so do factories that only a command line or a
-// framework calls. When a file has no other, those functions are called one by one, and what they define before they return or fail
-// counts. Required parameters get the first values of a pytest parametrize, or else a stand-in that cannot be computed with, as a fixture has.
+// Files of tests have few definitions at module level: every test function or method holds its own, and so do factories that only a command line or a
+// framework calls. Those functions are called one by one (factories only when the file has no root of its own), and what they define before they
+// return or fail counts. Required parameters get the first values of a pytest parametrize, or else a stand-in that cannot be computed with, as a fixture has.
 
-// discover runs the functions of m that hold definitions, and its tests, and gives those definitions.
-func (l *loading) discover(m *eval.Module) []*eval.DSL {
-	d := &discovery{l: l, m: m, wanted: map[syntax.Node]bool{}}
+// discover runs the functions of m that hold definitions, and its tests, and gives those definitions. With tests, only tests and methods are run.
+func (l *loading) discover(m *eval.Module, tests bool) []*eval.DSL {
+	d := &discovery{l: l, m: m, wanted: map[syntax.Node]bool{}, tests: tests}
 	for _, s := range m.Tree.Body {
 		switch s := s.(type) {
 		case *syntax.FunctionDef:
@@ -31,13 +31,16 @@ func (l *loading) discover(m *eval.Module) []*eval.DSL {
 			}
 		}
 	}
-	if len(d.wanted) == 0 {
+	if len(d.wanted) == 0 && !d.texts {
 		return nil
 	}
 	// Tests call the factories with fitting arguments, so they come first.
 	slices.SortStableFunc(d.runs, func(a, b run) int { return cmp.Compare(a.order(), b.order()) })
 	faults := map[*syntax.FunctionDef]*diag.Diagnostic{}
 	read := map[syntax.Node]bool{}
+	for _, x := range m.DSLs() {
+		read[node(x)] = true // the module itself called the factory
+	}
 	for _, r := range d.runs {
 		if !isTest(r.f) && !slices.ContainsFunc(r.holds, func(n syntax.Node) bool { return !read[n] }) {
 			continue // a test called it
@@ -95,7 +98,9 @@ type discovery struct {
 	l      *loading
 	m      *eval.Module
 	runs   []run
+	tests  bool // leave factories out
 	wanted map[syntax.Node]bool
+	texts  bool // some test parses a text
 	found  []*eval.DSL
 }
 
@@ -117,16 +122,35 @@ func (r run) order() int {
 func isTest(f *syntax.FunctionDef) bool { return strings.HasPrefix(f.Name, "test") }
 
 func (d *discovery) add(f *syntax.FunctionDef, class *syntax.ClassDef, decorators []syntax.Expr) {
-	if d.isDSL(f.Decorators) {
+	if d.isDSL(f.Decorators) || d.tests && class == nil && !isTest(f) {
 		return
 	}
 	holds := d.definitions(f.Body)
 	for _, n := range holds {
 		d.wanted[n] = true
 	}
+	if isTest(f) {
+		d.texts = d.texts || parses(f)
+	}
 	if len(holds) > 0 || isTest(f) {
 		d.runs = append(d.runs, run{f, class, decorators, holds})
 	}
+}
+
+// parses reports a function that calls something like pl.parse or pl.loads.
+func parses(f *syntax.FunctionDef) bool {
+	found := false
+	for _, s := range f.Body {
+		syntax.Walk(s, func(n syntax.Node) bool {
+			if c, ok := n.(*syntax.Call); ok {
+				if a, ok := c.Fun.(*syntax.Attribute); ok && (strings.HasPrefix(a.Name, "parse") || strings.HasPrefix(a.Name, "loads")) {
+					found = true
+				}
+			}
+			return !found
+		})
+	}
+	return found
 }
 
 // call runs one function; the report is nil when it came to its end.

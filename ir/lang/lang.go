@@ -216,8 +216,11 @@ func (l *loading) module(m *eval.Module) {
 		}
 		defs = []*eval.DSL{dsl}
 	}
-	if len(defs) == 0 && l.opt.Factory == "" {
-		defs = l.discover(m)
+	if l.opt.Factory == "" {
+		roots := slices.ContainsFunc(defs, func(d *eval.DSL) bool {
+			return d.Kind == eval.Program || d.Kind == eval.Jit || d.Kind == eval.JitHost || d.Kind == eval.Function
+		})
+		defs = append(slices.Clone(defs), l.discover(m, roots)...)
 	}
 	dump := l.dumpName(m.Path)
 	var loose []*eval.DSL
@@ -344,37 +347,37 @@ func (l *loading) take(r lower.Result) {
 	l.unit.Programs = append(l.unit.Programs, r.Program)
 }
 
-// parsed lowers the texts that the module gives to pl.parse and pl.loads.
+// parsed lowers the texts that the module, or a test in it, gave to pl.parse and pl.loads.
 func (l *loading) parsed(m *eval.Module) {
-	for _, name := range m.Names() {
-		v, _ := m.Get(name)
-		a, ok := v.(*eval.Applied)
-		if !ok || !a.Call || len(a.Args) == 0 {
+	names := map[*eval.Applied]string{}
+	for _, n := range m.Names() {
+		v, _ := m.Get(n)
+		if a, ok := v.(*eval.Applied); ok && names[a] == "" {
+			names[a] = n
+		}
+	}
+	for i, a := range m.Texts() {
+		if len(a.Args) == 0 {
 			continue
 		}
-		fun, ok := a.Fun.(*eval.Symbol)
-		if !ok {
-			continue
-		}
-		text, isText := a.Args[0].(eval.Str)
+		str, isText := a.Args[0].(eval.Str)
 		if !isText {
 			continue
 		}
-		file := ""
-		switch strings.TrimPrefix(fun.Path, "pypto.language.") {
-		case "parse", "parse_program":
+		text, name := string(str), names[a]
+		if name == "" {
+			name = fmt.Sprintf("text %d", i+1)
+		}
+		what := strings.TrimPrefix(a.Fun.(*eval.Symbol).Path, "pypto.language.")
+		file := text
+		if strings.HasPrefix(what, "parse") {
 			file = textName(m.Path, name)
-			l.texts[file] = withImport(string(text))
-		case "loads", "loads_program":
-			file = string(text)
-			if !path.IsAbs(file) {
-				file = path.Join(path.Dir(m.Path), file)
-			}
-		default:
-			continue
+			l.texts[file] = withImport(text)
+		} else if !path.IsAbs(file) {
+			file = path.Join(path.Dir(m.Path), file)
 		}
 		if l.wanted(name) {
-			l.text(file, strings.HasSuffix(fun.Path, "_program"), a.Span)
+			l.text(file, strings.HasSuffix(what, "_program"), a.Span)
 		}
 	}
 }

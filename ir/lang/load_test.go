@@ -357,3 +357,62 @@ def fixture():
 		t.Errorf("warnings: %v", u.Warnings)
 	}
 }
+
+// Tests may parse texts instead of defining functions, and stand beside definitions of the module.
+func TestLoadTextsOfTests(t *testing.T) {
+	u, errs := load(`import pypto.language as pl
+import pytest
+import textwrap
+
+@pl.program
+class Shared:
+    @pl.function
+    def f(self, x: pl.Tensor[[4], pl.FP32]) -> pl.Tensor[[4], pl.FP32]:
+        return x
+
+def build(n):  # not called: the file has a program of its own
+    @pl.function
+    def built(x: pl.Tensor[[n], pl.FP32]):
+        return x
+    return built
+
+class TestParse:
+    def test_function(self):
+        func = pl.parse('''
+@pl.function
+def g(x: pl.Tensor[[4], pl.FP32]) -> pl.Tensor[[4], pl.FP32]:
+    return x
+''')
+        assert func.name == "g"
+
+    def test_program(self):
+        text = textwrap.dedent("""
+            @pl.program
+            class P:
+                @pl.function
+                def h(self, x: pl.Tensor[[N], pl.FP32]) -> pl.Tensor[[N], pl.FP32]:
+                    return x
+        """)
+        assert pl.parse_program(text).name == "P"
+
+    def test_wrong(self):
+        with pytest.raises(Exception):
+            pl.parse("x = 1")
+
+def test_own():
+    @pl.program
+    class Own:
+        @pl.function
+        def i(self, x: pl.Tensor[[4], pl.FP32]) -> pl.Tensor[[4], pl.FP32]:
+            return x
+`)
+	if errs.HasErrors() {
+		t.Fatal(errs)
+	}
+	if got, want := programNames(u), "Shared(f) Own(i) g(g) P(h)"; got != want {
+		t.Errorf("programs %s, want %s", got, want)
+	}
+	if len(u.Warnings) > 0 {
+		t.Errorf("warnings: %v", u.Warnings)
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
 )
 
 // builtins are the names that are visible everywhere.
@@ -20,16 +22,16 @@ func (l *Loader) want(name string, args []Value, kws []NamedValue, least, most i
 	}
 	switch {
 	case len(args) < least:
-		l.raise(excType, "%s() takes at least %s (%d given)", name, plural(least, "argument"), len(args))
+		l.raise(excType, "%s() takes at least %s (%d given)", name, diag.Plural(least, "argument"), len(args))
 	case most >= 0 && len(args) > most:
-		l.raise(excType, "%s() takes at most %s (%d given)", name, plural(most, "argument"), len(args))
+		l.raise(excType, "%s() takes at most %s (%d given)", name, diag.Plural(most, "argument"), len(args))
 	}
 }
 
 // named moves keyword arguments to the positions of their names; absent arguments are nil.
 func (l *Loader) named(fn string, args []Value, kws []NamedValue, names ...string) []Value {
 	if len(args) > len(names) {
-		l.raise(excType, "%s() takes at most %s (%d given)", fn, plural(len(names), "argument"), len(args))
+		l.raise(excType, "%s() takes at most %s (%d given)", fn, diag.Plural(len(names), "argument"), len(args))
 	}
 	out := make([]Value, len(names))
 	copy(out, args)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir/lang/syntax"
 )
 
@@ -239,7 +240,7 @@ func (l *Loader) bindArgs(f *Func, s *scope, args []Value, kws []NamedValue) {
 		}
 		s.bind(ps.VarArg.Name, &Tuple{Elems: rest})
 	} else if len(args) > positional {
-		l.raise(excType, "%s() takes %s but %d %s given", f.qualified(), plural(positional, "positional argument"), len(args), wereWas(len(args)))
+		l.raise(excType, "%s() takes %s but %d %s given", f.qualified(), diag.Plural(positional, "positional argument"), len(args), wereWas(len(args)))
 	}
 	var extra *Dict
 	if ps.KwArg != nil {
@@ -314,14 +315,7 @@ func missingText(fn, kind string, names []string) string {
 		}
 		list += "'" + n + "'"
 	}
-	return fn + "() missing " + plural(len(names), "required "+kind+" argument") + ": " + list
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return itoa(n) + " " + what + "s"
+	return fn + "() missing " + diag.Plural(len(names), "required "+kind+" argument") + ": " + list
 }
 
 func wereWas(n int) string {

@@ -3,6 +3,7 @@ package eval
 import (
 	"slices"
 
+	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir/lang/syntax"
 )
 
@@ -173,7 +174,7 @@ func (l *Loader) initDataclass(i *Instance, d *dataclass, args []Value, kws []Na
 		}
 	}
 	if at < len(args) {
-		l.raise(excType, "%s.__init__() takes %s but %d were given", i.Class.Name, plural(at+1, "positional argument"), len(args)+1)
+		l.raise(excType, "%s.__init__() takes %s but %d were given", i.Class.Name, diag.Plural(at+1, "positional argument"), len(args)+1)
 	}
 	for _, k := range kws {
 		n := slices.IndexFunc(d.fields, func(f *field) bool { return f.name == k.Name && f.init })

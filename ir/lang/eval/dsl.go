@@ -165,7 +165,14 @@ func (l *Loader) callDSL(fr *frame, x *syntax.Call, s *Symbol, args []Value, kws
 			return l.newDSL(&at, k, f.Name, x, f.Def, nil)
 		}}
 	}
-	return &Applied{Fun: s, Call: true, Args: args, Keywords: kws, Span: l.span()}
+	a := &Applied{Fun: s, Call: true, Args: args, Keywords: kws, Span: l.span()}
+	switch name {
+	case "parse", "loads", "parse_program", "loads_program":
+		if l.module != nil {
+			l.module.texts = append(l.module.texts, a)
+		}
+	}
+	return a
 }
 
 // dtypeBits are the widths of the element types, spec section 2.5.

@@ -1,6 +1,10 @@
 package eval
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+)
 
 // Enums.
 
@@ -123,7 +127,7 @@ func (l *Loader) makeNamedTuple(c *Class) {
 
 func (l *Loader) newNamedTuple(c *Class, args []Value, kws []NamedValue) Value {
 	if len(args) > len(c.fields) {
-		l.raise(excType, "%s() takes %s but %d were given", c.Name, plural(len(c.fields), "positional argument"), len(args))
+		l.raise(excType, "%s() takes %s but %d were given", c.Name, diag.Plural(len(c.fields), "positional argument"), len(args))
 	}
 	t := &Tuple{Elems: make([]Value, len(c.fields)), class: c}
 	copy(t.Elems, args)

@@ -122,8 +122,7 @@ func (l *Loader) exec1(fr *frame, s syntax.Stmt, result *Value) flow {
 		return l.try(fr, s, result)
 	case *syntax.Scoped: // its names are in the scope's info
 	case *syntax.Match:
-		l.at(fr, s)
-		l.unknown("a match statement")
+		return l.match(fr, s, result)
 	}
 	return next
 }

@@ -49,6 +49,10 @@ func (l *Loader) library(name string) *Module {
 		names = map[string]Value{"NamedTuple": namedTupleBase, "TYPE_CHECKING": Bool(false)}
 	case "contextlib":
 		names = map[string]Value{"suppress": &Symbol{"contextlib.suppress"}}
+	case "textwrap":
+		names = textwrapModule()
+	case "inspect":
+		names = inspectModule()
 	case "numbers":
 		names = map[string]Value{"Integral": intClass}
 	case "importlib":

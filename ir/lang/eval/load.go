@@ -67,6 +67,7 @@ type Module struct {
 	loader  *Loader
 	scope   *scope
 	dsls    []*DSL
+	texts   []*Applied
 	library bool
 	dir     string // of a package: where its modules are
 }
@@ -129,6 +130,9 @@ func (m *Module) Env() Env { return Env{m.scope, 0, m.loader} }
 
 // DSLs are the DSL functions and classes that this file defines, in the order in which the definitions ran; those made by factories included.
 func (m *Module) DSLs() []*DSL { return m.dsls }
+
+// Texts are the calls of pl.parse, pl.loads and their older names that ran in this file, in order.
+func (m *Module) Texts() []*Applied { return m.texts }
 
 // Files are the files read so far, in order.
 func (l *Loader) Files() []string { return slices.Clone(l.files) }

@@ -167,12 +167,8 @@ func (b binder) stmt(s syntax.Stmt) {
 	case *syntax.Match:
 		b.expr(s.Subject)
 		for _, c := range s.Cases {
-			syntax.Walk(c.Pattern, func(n syntax.Node) bool {
-				if n, ok := n.(*syntax.Name); ok {
-					b.bind(n.ID)
-				}
-				return true
-			})
+			captures(c.Pattern, b.bind)
+			b.expr(c.Guard)
 			b.stmts(c.Body)
 		}
 	}

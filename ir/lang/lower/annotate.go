@@ -165,9 +165,9 @@ func retype(e ir.Expr, t ir.Type) ir.Expr {
 		if s, ok := t.(*ir.ScalarType); ok {
 			return &ir.ConstInt{Value: e.Value, DType: s.DType, Pos: e.Pos}
 		}
-	case *ir.Binary:
-		if s, ok := t.(*ir.ScalarType); ok && !e.Op.IsCompare() && s.DType != e.DType {
-			return &ir.Cast{X: e, DType: s.DType, Pos: e.Pos}
+	default:
+		if s, ok := t.(*ir.ScalarType); ok && s.DType.Bits() < 64 {
+			return &ir.Cast{X: e, DType: s.DType, Pos: e.Span()}
 		}
 	}
 	return e

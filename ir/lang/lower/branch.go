@@ -260,13 +260,13 @@ func (b *body) yieldStmt(s syntax.Stmt, targets []syntax.Expr, annotation syntax
 	}
 	switch {
 	case y.count >= 0 && len(y.values) != y.count:
-		b.errorf(CodeYield, call, "%s needs %d yielded value(s), got %d", y.what, y.count, len(y.values))
+		b.errorf(CodeYield, call, "%s needs %s, got %d", y.what, diag.Plural(y.count, "yielded value"), len(y.values))
 		y.failed = true
 	case len(targets) == 0 && b.mode != Dump && y.count >= 0:
 		b.errorf(CodeYield, s, "%s requires an assignment-form pl.yield_", y.what).WithHint("write `result = pl.yield_(…)`; result is then readable after the loop")
 		y.failed = true
 	case len(targets) != 0 && len(targets) != len(y.values):
-		b.errorf(CodeYield, s, "pl.yield_ gives %d value(s) to %d name(s)", len(y.values), len(targets))
+		b.errorf(CodeYield, s, "pl.yield_ gives %s to %s", diag.Plural(len(y.values), "value"), diag.Plural(len(targets), "name"))
 		y.failed = true
 	}
 	if !y.failed {

@@ -52,6 +52,16 @@ func (b *body) instance(dsl *eval.DSL, args []ir.Expr, x syntax.Node) (*function
 			WithRelated(m.span(), "the program's function").WithHint("rename one of them")
 		return nil, false
 	}
+	if dsl.Kind == eval.Function {
+		for _, other := range b.u.used {
+			if other != dsl && other.Kind == eval.Function && other.Func.Name == dsl.Func.Name && b.mode != Dump {
+				b.errorf(CodeUnknownFunc, x, "Conflicting external functions: two different functions named '%s' are called", dsl.Func.Name).
+					WithRelated(other.Func.NamePos.Span(other.File.Path), "the other one").
+					WithHint("functions of one program have unique names: rename one, or make them @pl.jit functions, which get names of their own")
+				return nil, false
+			}
+		}
+	}
 	var bind []bound
 	if isJIT(dsl.Kind) {
 		var ok bool

@@ -31,6 +31,7 @@ const (
 	CodeOutOfScope  diag.Code = "PTO-D026" // a name that is read outside the region that defines it
 	CodeJIT         diag.Code = "PTO-D027" // a malformed pl.jit function
 	CodeNesting     diag.Code = "PTO-D028" // expressions or statements nested too deep
+	CodePipe        diag.Code = "PTO-D029" // the two ends of a pipe that do not find each other (warning)
 	CodeUnused      diag.Code = "PTO-D030" // something written that has no effect (warning)
 	CodeNotWritten  diag.Code = "PTO-D031" // an output that the caller will not see (warning)
 	CodeComment     diag.Code = "PTO-D032" // a comment that is not kept (warning)

@@ -169,6 +169,9 @@ func (b *body) attribute(x *syntax.Attribute) (ir.Expr, bool) {
 		return nil, false
 	}
 	if path := b.symbol(x); path != "" {
+		if path == "pl.AUTO" { // an address that the compiler chooses
+			return &ir.ConstInt{Value: -1, DType: ir.INDEX, Pos: b.at(x)}, true
+		}
 		if path == "pl.RUNTIME" {
 			b.errorf(CodeExpression, x, "pl.RUNTIME is only a default value of jit parameters")
 			return nil, false

@@ -179,6 +179,9 @@ func (b *body) mixedBody(m *mixed) {
 // warnParams warns of results that the host would never see: in an entry, a plain tensor parameter that is assigned is not copied back.
 func (b *body) warnParams() {
 	f := b.fn
+	if b.mode != Dump && f.decl.typ.IsKernel() {
+		b.warnWrittenInputs()
+	}
 	if b.mode == Dump || f.decl.typ != ir.Orchestration {
 		return
 	}
@@ -198,6 +201,38 @@ func (b *body) warnParams() {
 				WithRelated(p.Var.Pos, "the parameter").WithHint("write %s: pl.Out[…] or pl.InOut[…]", p.Var.Hint)
 		}
 	}
+}
+
+// warnWrittenInputs warns of plain parameters that a kernel writes: they become outputs, which their caller cannot see in the signature.
+func (b *body) warnWrittenInputs() {
+	done := map[int]bool{}
+	ir.Inspect(b.out, func(s ir.Stmt) bool {
+		ir.Exprs(s, func(e ir.Expr) bool {
+			c, ok := e.(*ir.OpCall)
+			if !ok {
+				return true
+			}
+			spec := b.u.opt.Ops.Lookup(c.Op)
+			if spec == nil {
+				return true
+			}
+			for i, a := range c.Args {
+				if i >= len(spec.Effects) || spec.Effects[i] != ops.Write && spec.Effects[i] != ops.ReadWrite {
+					continue
+				}
+				v, _ := a.(*ir.Var)
+				k := b.fn.out.Param(v)
+				if k < 0 || b.fn.out.Params[k].Dir != ir.In || !ir.IsTensor(v.Typ) || done[k] {
+					continue
+				}
+				done[k] = true
+				b.u.warnf(CodeNotWritten, c.Pos, "'%s' is written, but the parameter is not pl.Out or pl.InOut: it is taken as an output", v.Hint).
+					WithRelated(v.Pos, "the parameter").WithHint("write %s: pl.Out[…], or pl.InOut[…] if its old contents matter", v.Hint)
+			}
+			return true
+		})
+		return true
+	})
 }
 
 // warnDropped warns of assignments that only give an output of a jit entry another meaning: the caller's tensor is not written.

@@ -227,7 +227,7 @@ func (b *body) aliasUnpack(names []*syntax.Name, value syntax.Expr) bool {
 		return true
 	}
 	if len(t.Elems) != len(names) {
-		b.errorf(CodeUnpack, value, "cannot unpack %d extent(s) into %d name(s)", len(t.Elems), len(names))
+		b.errorf(CodeUnpack, value, "cannot unpack %s into %s", diag.Plural(len(t.Elems), "extent"), diag.Plural(len(names), "name"))
 		for _, n := range names {
 			b.poison([]string{n.ID})
 		}

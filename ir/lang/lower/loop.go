@@ -248,7 +248,7 @@ func (b *body) loopTarget(s *syntax.For, r *rangeArgs) (v *syntax.Name, iters []
 					iters = append(iters, in)
 				}
 				if len(iters) != len(r.inits) {
-					b.errorf(CodeLoop, t.Elems[1], "%d iteration variable(s) for %d init_values: their length must match", len(iters), len(r.inits))
+					b.errorf(CodeLoop, t.Elems[1], "%s for %d init_values: their length must match", diag.Plural(len(iters), "iteration variable"), len(r.inits))
 					return n, iters, false
 				}
 				return n, iters, true

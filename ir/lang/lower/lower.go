@@ -222,6 +222,7 @@ func Functions(name string, list []*eval.DSL, dump bool, opt Options) Result {
 }
 
 func (u *Unit) finish() Result {
+	u.pipeBuffers()
 	return Result{Program: u.prog, Diags: u.diags.Sort(), Used: u.used, Args: u.args}
 }
 

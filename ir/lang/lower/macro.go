@@ -3,6 +3,7 @@ package lower
 import (
 	"slices"
 
+	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ir/lang/eval"
 	"github.com/ptobuild/ptobuild/ir/lang/syntax"
@@ -69,7 +70,7 @@ func (b *body) macroAssign(s syntax.Stmt, targets []syntax.Expr, annotation, val
 		}
 		fallthrough
 	default:
-		b.errorf(CodeUnpack, call, "cannot unpack %d value(s) of '%s' into %d name(s)", len(values), dsl.Name, len(names))
+		b.errorf(CodeUnpack, call, "cannot unpack %s of '%s' into %s", diag.Plural(len(values), "value"), dsl.Name, diag.Plural(len(names), "name"))
 		for _, n := range names {
 			b.poison([]string{n.ID})
 		}

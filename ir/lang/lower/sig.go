@@ -50,6 +50,15 @@ func (b *body) signature() {
 		f.broken = true
 		b.poison([]string{at.Name})
 	}
+	if all := params(def, false); f.dsl != nil && f.mode == Program && len(all) > 0 && all[0].Name == "self" && all[0].Annotation == nil {
+		f.broken, f.damaged = true, true
+		if !b.u.reported["self"] {
+			b.u.reported["self"] = true
+			b.u.errorf(CodeDecorator, f.span(), "'%s' takes self, but the class around it is not a program", f.name).
+				WithHint("write @pl.program above the class, or leave self out if there is none")
+		}
+		return
+	}
 	dynamic := b.boundDynamic(def.Body)
 	stripped := false
 	for i, p := range params(def, f.dsl == nil || f.mode == Dump) {

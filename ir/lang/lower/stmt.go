@@ -128,14 +128,15 @@ func (b *body) take() []string {
 	return c
 }
 
-// commentsAbove collects the # lines directly before a statement. Comments are consumed in source order.
+// commentsAbove collects the # lines directly before a statement, without those at the end of a block that closes there. Comments are consumed in source
+// order.
 func (b *body) commentsAbove(s syntax.Stmt) []string {
-	line := s.At().Start.Line
+	line, col := s.At().Start.Line, s.At().Start.Col
 	var text []string
 	for len(b.comments) > 0 && b.comments[0].Start.Line < line {
 		c := b.comments[0]
 		b.comments = b.comments[1:]
-		if !c.Own {
+		if !c.Own || c.Start.Col > col {
 			continue
 		}
 		text = append(text, c.Text)
@@ -215,6 +216,10 @@ func (b *body) assignName(t *syntax.Name, annotation, value syntax.Expr) {
 	if want != nil {
 		if e, ok = b.annotate(e, want, annotation); !ok {
 			b.poison([]string{t.ID})
+			return
+		}
+		if s, isScalar := want.(*ir.ScalarType); isScalar && s.DType == ir.INT64 {
+			b.storeAs(t, e, merged(e.Type(), want), b.spanOf(t, value), comments) // INDEX and INT64 need no conversion
 			return
 		}
 	}
@@ -327,7 +332,7 @@ func (b *body) unpack(s syntax.Stmt, targets []syntax.Expr, annotation, value sy
 		return
 	}
 	if len(tt.Elems) != len(names) {
-		b.errorf(CodeUnpack, value, "cannot unpack %d value(s) into %d name(s)", len(tt.Elems), len(names))
+		b.errorf(CodeUnpack, value, "cannot unpack %s into %s", diag.Plural(len(tt.Elems), "value"), diag.Plural(len(names), "name"))
 		fail()
 		return
 	}
@@ -363,7 +368,7 @@ func (b *body) unpackParallel(s syntax.Stmt, names []*syntax.Name, t *syntax.Tup
 		}
 	}
 	if len(t.Elems) != len(names) {
-		b.errorf(CodeUnpack, t, "cannot unpack %d value(s) into %d name(s)", len(t.Elems), len(names))
+		b.errorf(CodeUnpack, t, "cannot unpack %s into %s", diag.Plural(len(t.Elems), "value"), diag.Plural(len(names), "name"))
 		fail()
 		return
 	}
@@ -521,7 +526,7 @@ func (b *body) checkReturn(s *syntax.Return, r *ir.Return) {
 		}
 	}
 	if len(r.Values) != len(want) {
-		b.errorf(CodeAnnotated, s, "%s returns %d value(s), but is annotated with %d", b.fn.name, len(r.Values), len(want)).
+		b.errorf(CodeAnnotated, s, "%s returns %s, but is annotated with %d", b.fn.name, diag.Plural(len(r.Values), "value"), len(want)).
 			WithHint("several results are annotated as tuple[T1, T2, …]")
 		return
 	}

@@ -3,6 +3,7 @@ package lower
 import (
 	"slices"
 
+	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ir/lang/syntax"
 )
@@ -477,6 +478,14 @@ func (b *body) submitWhole(t *syntax.Name, annotation syntax.Expr, call *syntax.
 			return
 		}
 	}
+	if old := b.names.lookup(t.ID); old != nil && old.expr != nil && old.region == b.region && b.mode != Dump {
+		if _, isTuple := old.expr.Type().(*ir.TupleType); !isTuple && !isUnknown(old.expr.Type()) {
+			b.errorf(CodeSubmit, call, "%s gives a tuple, the results and the TaskId, which must be unpacked: '%s' is %s", path, t.ID, typeText(old.expr.Type())).
+				WithHint("write `%s, tid = %s(…)`, or `%s = %s(…)` if nothing waits for this task", t.ID, path, t.ID, dotted(call.Args[0]))
+			b.poison([]string{t.ID})
+			return
+		}
+	}
 	b.store(t, e, b.spanOf(t, call), comments)
 }
 
@@ -526,7 +535,7 @@ func (b *body) submitUnpack(targets []syntax.Expr, call *syntax.Call, path strin
 		n = len(types) - 1
 	}
 	if len(names) != n+1 {
-		d := b.errorf(CodeUnpack, call, "%s of '%s' gives %d result(s) and a TaskId, which must be unpacked into as many names, got %d", path, c.Callee, n, len(names))
+		d := b.errorf(CodeUnpack, call, "%s of '%s' gives %s and a TaskId, which must be unpacked into as many names, got %d", path, c.Callee, diag.Plural(n, "result"), len(names))
 		if n > 1 {
 			d.WithHint("write `(a, b), tid = %s(…)`", path)
 		} else {

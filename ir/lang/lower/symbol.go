@@ -184,7 +184,15 @@ func (b *body) enum(x syntax.Expr, kind string, names []string) (string, bool) {
 	}
 	name, ok := strings.CutPrefix(path, "pl."+kind+".")
 	if !ok {
-		b.errorf(CodeKeyword, x, "expected a pl.%s, such as pl.%s.%s", kind, kind, names[len(names)-1])
+		example := names[0]
+		if s, isText := b.staticString(x); isText {
+			if contains(names, s) {
+				example = s
+			} else if best := diag.Nearest(s, names); best != "" {
+				example = best
+			}
+		}
+		b.errorf(CodeKeyword, x, "expected a pl.%s", kind).WithHint("write pl.%s.%s", kind, example)
 		return "", false
 	}
 	if !contains(names, name) {

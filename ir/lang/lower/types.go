@@ -87,6 +87,13 @@ func (b *body) annotation(x syntax.Expr) (ir.Type, bool) {
 	case "pl.Tensor", "pl.Tile", "pld.DistributedTensor":
 		b.errorf(CodeAnnotation, x, "bare '%s' has no shape and dtype", path).WithHint("write %s[[rows, cols], pl.FP32]", path)
 		return nil, false
+	case "pl.Out", "pl.InOut":
+		b.errorf(CodeAnnotation, x, "bare '%s' has no type", path).WithHint("write %s[pl.Tensor[[rows, cols], pl.FP32]]", path)
+		return nil, false
+	case "pl.Array", "pl.Tuple":
+		b.errorf(CodeAnnotation, x, "bare '%s' has no elements", path).
+			WithHint("write %s", map[string]string{"pl.Array": "pl.Array[N, pl.INT32]", "pl.Tuple": "pl.Tuple[T1, T2]"}[path])
+		return nil, false
 	case "pl.Scalar":
 		b.errorf(CodeAnnotation, x, "bare 'pl.Scalar' has no dtype").WithHint("write pl.Scalar[pl.INDEX]")
 		return nil, false

@@ -30,9 +30,10 @@ return y
 --- main submit_forms
 y = self.k(pl.submit(self.k, x, y), y)  ### "must be unpacked"
 a, b, d = pl.submit(self.k, x, y)  ### "must be unpacked into as many names"
-e, g = pl.submit(self.two, x, y, y)  ### "gives 2 result\\(s\\) and a TaskId.*\\(a, b\\), tid"
+e, g = pl.submit(self.two, x, y, y)  ### "gives 2 results and a TaskId.*\\(a, b\\), tid"
 h, i = pl.submit()  ### "needs the kernel as its first argument"
 j, l = pl.submit(self.nope, x, y)  ### "Undefined function 'self.nope'"
+y = pl.submit(self.acc, x, y)  ### "pl.submit gives a tuple.*must be unpacked: 'y' is.*y, tid = pl.submit"
 m, o = pl.submit(x, y)  ### "'x' is a value, not a function"
 p, q = pl.submit(self.k, x, y, dep=[h])  ### "unexpected keyword argument .dep..*did you mean .deps."
 return y

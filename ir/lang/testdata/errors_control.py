@@ -36,14 +36,14 @@ return y
 --- main carried_loops
 for i in pl.range(4, init_values=(n,)):  ### "must have 1 iteration variables"
     pass
-for i, (a, b) in pl.range(4, init_values=(n,)):  ### "2 iteration variable\\(s\\) for 1 init_values: their length must match"
+for i, (a, b) in pl.range(4, init_values=(n,)):  ### "2 iteration variables for 1 init_values: their length must match"
     r1 = pl.yield_(a)
 for i, (a,) in pl.range(4, init_values=(n,)):  ### "Loop with init_values requires an assignment-form pl.yield_"
     b = a + 1
 for i, (a,) in pl.range(4, init_values=(n,)):
     pl.yield_(a + 1)  ### "requires an assignment-form pl.yield_"
 for i, (a,) in pl.range(4, init_values=(n,)):
-    r2 = pl.yield_(a + 1, a)  ### "needs 1 yielded value\\(s\\), got 2"
+    r2 = pl.yield_(a + 1, a)  ### "needs 1 yielded value, got 2"
 for i, (a,) in pl.range(4, init_values=(n,)):
     r3 = pl.yield_(a)  ### "must be the last statement of its block"
     b = a

@@ -89,3 +89,59 @@ else:
 y = self.ks(x, y, b)
 y = self.ks(x, y, a)  ### "'a' is only defined inside the branch"
 return y
+--- file no_program_around
+class P:  # no @pl.program
+    @pl.function(type=pl.FunctionType.InCore)
+    def k(self, a: T, o: pl.Out[T]) -> T:  ### "'k' takes self, but the class around it is not a program.*@pl.program"
+        o = pl.store(pl.load(a, [0, 0], [16, 16]), [0, 0], o)
+        return o
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, a: T, o: pl.Out[T]):
+        o = self.k(a, o)
+        return o
+--- class bare_directions
+@pl.function(type=pl.FunctionType.InCore)
+def f(self, a: T, o: pl.Out) -> T:  ### "bare 'pl.Out' has no type.*pl.Out\\[pl.Tensor\\[\\[rows, cols\\], pl.FP32\\]\\]"
+    return a
+@pl.function(type="InCore")  ### "expected a pl.FunctionType.*write pl.FunctionType.InCore"
+def g(self, a: T, o: pl.Out[T]) -> T:
+    return a
+--- class written_inputs
+@pl.function(type=pl.FunctionType.InCore)
+def plain(self, a: T, o: T) -> T:
+    b = pl.load(a, [0, 0], [16, 16])
+    o = pl.store(b, [0, 0], o)  ### "warning.*'o' is written, but the parameter is not pl.Out or pl.InOut"
+    o = pl.store(b, [0, 0], o)
+    return o
+--- file conflicting
+def make(n):
+    @pl.function(type=pl.FunctionType.InCore)
+    def kern(a: T, o: pl.Out[T]) -> T:
+        o = pl.store(pl.add(pl.load(a, [0, 0], [16, 16]), n), [0, 0], o)
+        return o
+    return kern
+one = make(1.0)
+two = make(2.0)
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, x: T, y: pl.Out[T]):
+        y = one(x, y)
+        y = two(x, y)  ### "Conflicting external functions.*'kern'"
+        return y
+--- class pipes
+@pl.function(type=pl.FunctionType.AIC)
+def cube(self, a: T, o: pl.Out[T]):
+    p = pl.import_peer_buffer(name="fifi", peer_func="vec")  ### "warning.*'vec' reserves no buffer named 'fifi'.*did you mean 'fifo'"
+    q = pl.import_peer_buffer(name="fifo", peer_func="elsewhere")
+    return o
+@pl.function(type=pl.FunctionType.AIV)
+def vec(self, a: T, o: pl.Out[T]):
+    p = pl.reserve_buffer(name="fifo", size=4096)
+    return o
+--- class two_buffers
+@pl.function(type=pl.FunctionType.AIV)
+def vec(self, a: T, o: pl.Out[T]):
+    p = pl.reserve_buffer(name="fifo", size=4096)
+    q = pl.reserve_buffer(name="fifo", size=4096)  ### "'vec' reserves a buffer named 'fifo' twice"
+    return o

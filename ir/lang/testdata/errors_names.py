@@ -114,7 +114,7 @@ y, u = pl.submit(self.acc, x, y, deps=[v])
 return y
 --- main unpack
 a, b = x  ### "cannot unpack .* into 2 names"
-d, e, g = self.two(x, y, y)  ### "cannot unpack 2 value\\(s\\) into 3 name\\(s\\)"
+d, e, g = self.two(x, y, y)  ### "cannot unpack 2 values into 3 names"
 h, (i, j) = self.two(x, y, y)  ### "only plain names can be unpacked"
 return y
 --- main unused

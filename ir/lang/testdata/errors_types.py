@@ -50,7 +50,7 @@ def b7(self, a: pl.Array[4, pl.FP32]):  ### "elements of a pl.Array are integers
     return a
 @pl.function(type=pl.FunctionType.InCore)
 def b8(self, a: T) -> tuple[T, T]:
-    return a  ### "returns 1 value\\(s\\), but is annotated with 2"
+    return a  ### "returns 1 value, but is annotated with 2"
 @pl.function(type=pl.FunctionType.InCore)
 def b9(self, a: T) -> pl.Tensor[[16, 8], pl.FP32]:
     return a  ### "returned value does not match.*shape dimension 1 = 16 ≠ 8"

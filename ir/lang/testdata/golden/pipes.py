@@ -10,7 +10,8 @@ class Mixed:
     @pl.function(type=pl.FunctionType.AIC)
     def cube(self, a: pl.Tensor[[64, 64], pl.BF16], b: pl.Tensor[[64, 64], pl.BF16], o: pl.Out[pl.Tensor[[64, 64], pl.FP32]]):
         pl.func_attr({"split": pl.SplitMode.UP_DOWN})
-        pl.aic_initialize_pipe(dir_mask=1, slot_size=8192, c2v_consumer_buf=0, v2c_consumer_buf=0)
+        peer: pl.Scalar[pl.INT32] = pl.import_peer_buffer(name="c2v", peer_func="vec")
+        pl.aic_initialize_pipe(dir_mask=1, slot_size=8192, c2v_consumer_buf=peer)
         ta = pl.load(a, [0, 0], [64, 64], target_memory=pl.Mem.Mat)
         tb = pl.load(b, [0, 0], [64, 64], target_memory=pl.Mem.Mat)
         la = pl.move(ta, target_memory=pl.Mem.Left)
@@ -22,9 +23,8 @@ class Mixed:
     @pl.function(type=pl.FunctionType.AIV)
     def vec(self, a: pl.Tensor[[64, 64], pl.BF16], b: pl.Tensor[[64, 64], pl.BF16], o: pl.Out[pl.Tensor[[64, 64], pl.FP32]]) -> pl.Tensor[[64, 64], pl.FP32]:
         pl.func_attr({"split": pl.SplitMode.UP_DOWN})
-        buf = pl.reserve_buffer(name="c2v", size=8192, base=0)
-        peer = pl.import_peer_buffer(name="c2v", peer_func="cube")
-        pl.aiv_initialize_pipe(dir_mask=1, slot_size=8192, c2v_consumer_buf=buf, v2c_consumer_buf=peer)
+        buf = pl.reserve_buffer(name="c2v", size=8192, base=pl.AUTO)
+        pl.aiv_initialize_pipe(dir_mask=1, slot_size=8192, c2v_consumer_buf=buf)
         c: pl.Tile[[32, 64], pl.FP32, pl.Mem.Vec] = pl.tpop_from_aic(split=1)
         d = pl.exp(c)
         pl.tfree_to_aic(c)
