@@ -139,11 +139,6 @@ func (s *Site) placeOperands() *diag.Diagnostic {
 		given := i < len(args) && args[i] != nil
 		switch {
 		case given, params[i].Variadic:
-		case params[i].Zero:
-			for len(args) <= i {
-				args = append(args, nil)
-			}
-			args[i] = &ir.ConstInt{DType: ir.INT32, Pos: s.Pos}
 		case !params[i].Optional:
 			return s.missing(i, len(args))
 		case i < len(args):
@@ -237,7 +232,7 @@ func operandOf(v any, at diag.Span) (ir.Expr, bool) {
 func operandCount(params []Param) string {
 	least := 0
 	for _, p := range params {
-		if !p.Optional && !p.Variadic && !p.Zero {
+		if !p.Optional && !p.Variadic {
 			least++
 		}
 	}
@@ -261,7 +256,7 @@ func paramList(params []Param) string {
 			text += "*"
 		}
 		text += p.Name
-		if p.Optional || p.Zero {
+		if p.Optional {
 			text += "?"
 		}
 	}

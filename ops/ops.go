@@ -54,7 +54,6 @@ type Param struct {
 	Mem      []ir.Mem // tile operands: the memory spaces it may live in; nil: any
 	Optional bool
 	Variadic bool
-	Zero     bool // left out, it is 0
 }
 
 // ParamKind is what an operand may be. Kinds combine.

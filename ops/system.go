@@ -23,8 +23,9 @@ func systemSpecs() []*Spec {
 	cube.Core, vector.Core = CubeCore, VectorCore
 	with := func(proto Spec, kws []Kwarg, ps ...Param) Spec { proto.Kwargs, proto.Params = kws, ps; return proto }
 	pipe := []Kwarg{rangeKw("dir_mask", 0, 3), intKw("slot_size"), intKw("slot_num"), intKw("local_slot_num"), intKw("id")}
-	// An end that only sends or only receives has no use for one of the buffers.
-	buffers := []Param{{Name: "c2v_consumer_buf", Kind: ScalarArg | OtherArg, Zero: true}, {Name: "v2c_consumer_buf", Kind: ScalarArg | OtherArg, Zero: true}}
+	buffers := []Param{optional(kindP("c2v_consumer_buf", ScalarArg|OtherArg)), optional(kindP("v2c_consumer_buf", ScalarArg|OtherArg))}
+	cubePipe, vectorPipe := with(cube, pipe, buffers...), with(vector, pipe, buffers...)
+	cubePipe.Infer, vectorPipe.Infer = pipeEnd, pipeEnd
 	pipeType := func(name string) Kwarg {
 		return Kwarg{Name: name, Kind: EnumKw, Enum: "PipeType"}
 	}
@@ -49,10 +50,23 @@ func systemSpecs() []*Spec {
 	specs = append(specs, each("system", with(act, []Kwarg{pipeType("pipe"), intKw("event_id"), coreType}, optional(scalarP("event_id_dyn"))), "sync_wait", "waits for a cross-core flag")...)
 	specs = append(specs, each("system", with(act, []Kwarg{coreType, strKw("mode")}, optional(kindP("gm_workspace", any)), optional(kindP("scratch", any)), optional(scalarP("used_cores"))),
 		"syncall", "waits for all cores of the launch")...)
-	specs = append(specs, each("system", with(cube, pipe, buffers...), "aic_initialize_pipe", "opens the pipe between the cube and vector cores")...)
-	specs = append(specs, each("system", with(vector, pipe, buffers...), "aiv_initialize_pipe", "opens the pipe between the cube and vector cores")...)
+	specs = append(specs, each("system", cubePipe, "aic_initialize_pipe", "opens the pipe between the cube and vector cores")...)
+	specs = append(specs, each("system", vectorPipe, "aiv_initialize_pipe", "opens the pipe between the cube and vector cores")...)
 	specs = append(specs, each("system", with(vector, free, tileP("tile")), "tfree_to_aic", "gives a received tile's slot back")...)
 	return append(specs, each("system", with(cube, free, tileP("tile")), "tfree_to_aiv", "gives a received tile's slot back")...)
+}
+
+// pipeEnd gives an end that only sends or only receives address 0 for the buffer it has no use for.
+func pipeEnd(s *Site) (ir.Type, *diag.Diagnostic) {
+	for i := range s.Spec.Params {
+		if i >= len(s.Args) {
+			s.Args = append(s.Args, nil)
+		}
+		if t, left := s.Args[i].(*ir.MakeTuple); s.Args[i] == nil || left && len(t.Elems) == 0 {
+			s.Args[i] = &ir.ConstInt{DType: ir.INT32, Pos: s.Pos}
+		}
+	}
+	return noResult(s)
 }
 
 // pipeSpecs are the tile ends of the pipes, and lane splitting.
