@@ -61,6 +61,8 @@ type Builder struct {
 	plugins  []plugins.Config
 	client   *client.Client // nil: no plugins
 
+	read func(name string) ([]byte, error) // source files; nil: those of the workspace
+
 	mu      sync.Mutex
 	units   map[string]func() (*lang.Unit, diag.List) // by variant
 	lowered map[loweredKey]func() (*ir.Program, diag.List)

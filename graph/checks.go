@@ -48,16 +48,26 @@ func namesOf(built *Built) check.Names {
 		}
 		return true
 	})
-	n.Params = make([][]string, len(built.Plan.Kernels))
+	n.Params = make([][]check.Param, len(built.Plan.Kernels))
 	for _, k := range built.Plan.Kernels {
 		f := built.Program.Lookup(k.Func)
 		if f == nil || k.ID < 0 || k.ID >= len(n.Params) {
 			continue
 		}
+		declared := built.Target.Program.Lookup(k.Func) // the passes correct directions
 		for _, p := range f.Params {
-			if _, ok := p.Var.Typ.(*ir.TensorType); ok {
-				n.Params[k.ID] = append(n.Params[k.ID], ir.BaseName(p.Var.Hint))
+			if _, ok := p.Var.Typ.(*ir.TensorType); !ok {
+				continue
 			}
+			x := check.Param{Name: ir.BaseName(p.Var.Hint), Pos: p.Var.Pos, Dir: p.Dir}
+			if declared != nil && declared.Type.IsKernel() {
+				for _, q := range declared.Params {
+					if ir.BaseName(q.Var.Hint) == x.Name {
+						x.Pos, x.Dir, x.Known = q.Var.Pos, q.Dir, true
+					}
+				}
+			}
+			n.Params[k.ID] = append(n.Params[k.ID], x)
 		}
 	}
 	return n

@@ -41,7 +41,7 @@ func toleranceOf(test *TestConfig, dt ir.DType) tolerance {
 // firstShown is how many differing elements a report lists.
 const firstShown = 3
 
-// compare holds the outputs of one run against the expectation.
+// compare holds the outputs of a run against the expectation; there is nothing to compare when that is the run itself.
 func (t *Tester) compare(ctx context.Context, test *TestConfig, built *Built, job *exec.Job, e *expectation, r *exec.Result, s exec.Schedule, v *Verdict) diag.List {
 	var ds diag.List
 	for i, want := range e.outputs {
@@ -123,24 +123,26 @@ func (t *Tester) explain(ctx context.Context, test *TestConfig, built *Built, jo
 		d.Span = writer.Site
 		d.WithRelated(kernelPos(built, writer.Kernel), "%s%s was last changed by task %d (%s)", p.Param, position(shape, at), writer.Task, writer.Kernel)
 	}
-	switch {
-	case s.Policy == sim.Random:
-		d.WithHint("the result depends on the order of the tasks, so a dependency is missing; `ptobuild test --seed %d --schedules 1 %s` repeats this order", s.Seed, built.Target.Label)
-	case e.kind == sequentialKind:
-		d.WithHint("the result depends on the order of the tasks, so a dependency is missing: another task may have used or overwritten this buffer too early")
+	if s.Policy != sim.Sequential {
+		d.WithHint("the result depends on the order of the tasks, so a dependency is missing; `%s` repeats this order", replay(s, built.Target.Label))
 	}
 	return d
 }
 
+// kernelFunction is the function of a kernel by its name in the kernel table, nil when there is none.
+func kernelFunction(built *Built, kernel string) *ir.Function {
+	for _, k := range built.Plan.Kernels {
+		if k.Name == kernel {
+			return built.Program.Lookup(k.Func)
+		}
+	}
+	return nil
+}
+
 // kernelPos is where a kernel is defined, the target's place when that is not known.
 func kernelPos(built *Built, kernel string) diag.Span {
-	for _, k := range built.Plan.Kernels {
-		if k.Name != kernel {
-			continue
-		}
-		if f := built.Program.Lookup(k.Func); f != nil && f.Pos.IsValid() {
-			return f.Pos
-		}
+	if f := kernelFunction(built, kernel); f != nil && f.Pos.IsValid() {
+		return f.Pos
 	}
 	return built.Target.Pos
 }

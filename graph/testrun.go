@@ -36,7 +36,8 @@ type Tester struct {
 	// Schedules and Seed override the test's own: so many seeded orders from Seed on.
 	Schedules int
 	Seed      uint64
-	Rerun     bool // ignore cached verdicts
+	Policy    *sim.Policy // only this order; nil: first in, first out, and random ones
+	Rerun     bool        // ignore cached verdicts
 }
 
 // Verdict is the outcome of one test.
@@ -127,7 +128,13 @@ func (t *Tester) schedules(test *TestConfig) []exec.Schedule {
 	if t.Seed != 0 {
 		seed = t.Seed
 	}
-	s := []exec.Schedule{{Policy: sim.FIFO}}
+	var s []exec.Schedule
+	switch {
+	case t.Policy == nil:
+		s = append(s, exec.Schedule{Policy: sim.FIFO})
+	case *t.Policy != sim.Random:
+		return []exec.Schedule{{Policy: *t.Policy, Seed: t.Seed}}
+	}
 	for i := range n {
 		s = append(s, exec.Schedule{Policy: sim.Random, Seed: seed + uint64(i)})
 	}
@@ -171,27 +178,17 @@ func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, jo
 	if v.Diags.Add(unwritten(test, built, job, &first.Result)...); v.Diags.HasErrors() {
 		return v.Diags
 	}
-	v.Diags.Add(first.report.Diags()...)
-	if expect.kind == sequentialKind {
-		for _, i := range outputsOf(job) {
-			expect.outputs[i] = first.Outputs[i]
-		}
+	if ds := t.compare(ctx, test, built, job, expect, &first.Result, exec.Schedule{Policy: sim.Sequential}, v); ds.HasErrors() {
+		return append(v.Diags, ds...)
 	}
-	results, err := engine.Run(ctx, job)
+	t.mend(ctx, built, job, first)
+	results, ds, err := t.explore(ctx, test, built, job, first)
 	if err != nil {
 		return err
 	}
-	v.Runs = len(results)
-	for i := range results {
-		r := &results[i]
-		if r.Failed() {
-			return append(v.Diags, r.Diags...)
-		}
-		if ds := t.compare(ctx, test, built, job, expect, r, job.Schedules[i], v); ds.HasErrors() {
-			return append(v.Diags, ds...)
-		}
-	}
-	if v.Diags.HasErrors() {
+	v.Runs = len(job.Schedules)
+	v.Diags.Add(first.report.Diags()...)
+	if v.Diags.Add(ds...); v.Diags.HasErrors() {
 		return v.Diags
 	}
 	if t.Toolchain == nil {
@@ -202,7 +199,9 @@ func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, jo
 		return err
 	}
 	compiled := t.nativeEngine(built, object)
-	again, err := compiled.Run(ctx, job)
+	some := *job
+	some.Schedules = job.Schedules[:len(results)]
+	again, err := compiled.Run(ctx, &some)
 	if err != nil {
 		return err
 	}

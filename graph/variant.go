@@ -106,6 +106,14 @@ func (b *Builder) merged(t *TargetConfig) map[string]string {
 // Load reads and lowers one source file, without the targets that have arguments of their own in Pto.toml. The reports include the warnings.
 func (b *Builder) Load(source string) (*lang.Unit, diag.List) { return b.load(b.plain(source)) }
 
+// readSource reads a source file.
+func (b *Builder) readSource(name string) ([]byte, error) {
+	if b.read != nil {
+		return b.read(name)
+	}
+	return b.WS.ReadFile(name)
+}
+
 func (b *Builder) load(v *variant) (*lang.Unit, diag.List) {
 	key := v.key()
 	b.mu.Lock()
@@ -113,7 +121,7 @@ func (b *Builder) load(v *variant) (*lang.Unit, diag.List) {
 	if !ok {
 		f = sync.OnceValues(func() (*lang.Unit, diag.List) {
 			c := b.WS.Config
-			unit, ds := lang.Load(v.source, lang.Options{Ops: b.Ops, Roots: c.Workspace.Roots, ReadFile: b.WS.ReadFile, Parse: b.WS.parser(), Environ: c.Build.Env, Argv: c.Build.Argv,
+			unit, ds := lang.Load(v.source, lang.Options{Ops: b.Ops, Roots: c.Workspace.Roots, ReadFile: b.readSource, Parse: b.WS.parser(), Environ: c.Build.Env, Argv: c.Build.Argv,
 				Args: v.args, Entry: v.entry, Factory: v.factory, Skip: v.skip})
 			if v.factory == "" { // CheckArgs looks at all files: what one has no use for may be for another
 				ds = slices.DeleteFunc(ds, func(d *diag.Diagnostic) bool { return d.Code == lang.CodeArgs })

@@ -24,6 +24,7 @@ type testResult struct {
 type testFlags struct {
 	schedules int
 	seed      uint64
+	policy    string
 	jobs      int
 	noCompile bool
 	rerun     bool
@@ -34,6 +35,7 @@ type testFlags struct {
 func (f *testFlags) register(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.schedules, "schedules", 0, "try `N` seeded task orders (default: the test's own, else 3)")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "first `SEED` of the task orders")
+	cmd.Flags().StringVar(&f.policy, "policy", "", "only this task order: fifo, lifo, random, sequential, newest, or late (the task of --seed as late as it can)")
 	cmd.Flags().IntVarP(&f.jobs, "jobs", "j", 0, "at most `N` tests at once (default: the number of cores)")
 	cmd.Flags().BoolVar(&f.noCompile, "no-compile", false, "run only the plan, not the compiled C++")
 	cmd.Flags().BoolVar(&f.rerun, "rerun", false, "run tests again whose result is cached")
@@ -64,6 +66,13 @@ func (a *app) tester(b *graph.Builder, f testFlags) (*graph.Tester, error) {
 		return nil, err
 	}
 	t := &graph.Tester{Builder: b, Engine: a.engine(f.jobs), Exe: exe, ToolID: toolID(exe), Schedules: f.schedules, Seed: f.seed, Rerun: f.rerun}
+	if f.policy != "" {
+		p, err := graph.PolicyNamed(f.policy)
+		if err != nil {
+			return nil, err
+		}
+		t.Policy = &p
+	}
 	if !f.noCompile {
 		if t.Toolchain, err = native.FindToolchain(b.WS.Config.Build.CXX); err != nil {
 			return nil, err

@@ -64,6 +64,7 @@ type Diagnostic struct {
 	Message  string
 	Hint     string
 	Related  []Related
+	Edits    []Edit // a change of the source that was tried and mends it
 }
 
 // Errorf makes an error report.

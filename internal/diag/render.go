@@ -19,6 +19,7 @@ type Renderer struct {
 const (
 	red    = "\x1b[1;31m"
 	yellow = "\x1b[1;33m"
+	green  = "\x1b[1;32m"
 	blue   = "\x1b[1;34m"
 	bold   = "\x1b[1m"
 	reset  = "\x1b[0m"
@@ -54,6 +55,21 @@ func (r *Renderer) Render(w io.Writer, l List) {
 		}
 		if d.Hint != "" {
 			fmt.Fprintf(w, "  %s %s\n", r.paint(blue, "= help:"), d.Hint)
+		}
+		if r.Source != nil {
+			r.changes(w, d.Edits)
+		}
+	}
+}
+
+// changes shows the lines that a suggested change touches, before and after.
+func (r *Renderer) changes(w io.Writer, edits []Edit) {
+	for _, c := range Changes(edits, r.Source) {
+		for i, l := range c.Old {
+			fmt.Fprintf(w, " %4d %s %s\n", c.Line+i, r.paint(red, "-"), l)
+		}
+		for i, l := range c.New {
+			fmt.Fprintf(w, " %4d %s %s\n", c.Line+i, r.paint(green, "+"), l)
 		}
 	}
 }
@@ -134,5 +150,6 @@ func (d *Diagnostic) MarshalJSON() ([]byte, error) {
 		Message  string    `json:"message"`
 		Hint     string    `json:"hint,omitempty"`
 		Related  []Related `json:"related,omitempty"`
-	}{d.Severity.String(), d.Code, d.Span, d.Message, d.Hint, d.Related})
+		Edits    []Edit    `json:"edits,omitempty"`
+	}{d.Severity.String(), d.Code, d.Span, d.Message, d.Hint, d.Related, d.Edits})
 }

@@ -9,6 +9,9 @@
 package check
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
@@ -16,20 +19,26 @@ import (
 // Names is what the program calls things, for reports. Any of it may be missing.
 type Names struct {
 	Entries []string              // entry tensors
-	Params  [][]string            // by kernel id: its tensor parameters
+	Params  [][]Param             // by kernel id: its tensor parameters
 	Made    map[sim.Site][]string // by the place of an allocation: the buffers that it makes
 }
 
 // Report is what was found in one run.
 type Report struct {
-	Races []*Race
-	Other diag.List // everything else
+	Races      []*Race
+	Directions []*Direction
+	Other      diag.List // everything else
+	// Atomics: tasks add atomically to the same memory. Nothing fixes their order, so sums of floats may differ in their last bits.
+	Atomics bool
 }
 
 // Diags lists all reports.
 func (r *Report) Diags() diag.List {
 	var l diag.List
 	for _, x := range r.Races {
+		l.Add(x.Diag)
+	}
+	for _, x := range r.Directions {
 		l.Add(x.Diag)
 	}
 	return append(l, r.Other...)
@@ -74,12 +83,23 @@ type Use struct {
 	Loops  []sim.Trip // around the submit of the first such pair
 }
 
+// String is "task 3 (add)".
+func (u *Use) String() string {
+	if u.Task < 0 {
+		return "the orchestration"
+	}
+	return fmt.Sprintf("task %d (%s)", u.Task, u.Kernel)
+}
+
 // Race is two places whose accesses conflict and which nothing orders. Loops make many such pairs of tasks; the first one is described.
 type Race struct {
 	Kind          Kind
 	Cause         Cause
 	First, Second Use
-	Exact         bool     // both accesses are known, not only declared
+	Exact         bool // both accesses are known, not only declared
+	FirstLies     bool // the first writes through an argument that is passed as an input
+	SecondLies    bool
+	Made          sim.Site // where the buffer was made, when it is no entry tensor
 	Count         int      // pairs of tasks
 	Pairs         [][2]int // ordinals of some of them
 	Diag          *diag.Diagnostic
@@ -99,7 +119,10 @@ func Run(rt *sim.Runtime, names Names) *Report {
 	o := newOrder(g)
 	rep := &Report{}
 	rep.Other.Add(r.lifetimes(o)...)
-	rep.Races = r.races(o)
+	rep.Races, rep.Directions = r.races(o), r.directions()
+	rep.Atomics = slices.ContainsFunc(g.Nodes, func(n sim.Node) bool {
+		return slices.ContainsFunc(n.Touched, func(t sim.Touch) bool { return t.Atomic })
+	})
 	if r.gaveUp {
 		rep.Other.Add(diag.Warningf(CodeTooMuch, diag.Span{}, "the race check was given up: the graph is too big").WithHint("check a smaller input of the same program"))
 	}

@@ -102,7 +102,7 @@ const (
 
 // racesOf checks the run of p.
 func racesOf(p *prog) diag.List {
-	r := Run(p.Runtime, Names{Entries: []string{"x", "y", "g"}, Params: [][]string{{"a", "b"}, {"o", "p"}}})
+	r := Run(p.Runtime, Names{Entries: []string{"x", "y", "g"}, Params: [][]Param{{{Name: "a"}, {Name: "b"}}, {{Name: "o"}, {Name: "p"}}}})
 	r.Other = slices.DeleteFunc(r.Other, func(d *diag.Diagnostic) bool { return d.Code == CodeLifetime })
 	return r.Diags()
 }
@@ -253,7 +253,7 @@ func TestRaces(t *testing.T) {
 		{"element read of a manual write", func(p *prog, x, y sim.Tensor) {
 			p.scope(true, func() { p.task(out(x)) })
 			p.Read(x, u(0, 0), p.site())
-		}, []string{"PTO-R081 | the orchestration reads x[0, 0], which task 0 (k) may not have written yet | outside MANUAL scopes"}},
+		}, []string{"PTO-R081 | the orchestration reads x[0, 0], which task 0 (k) may not have written yet | outside of MANUAL scopes"}},
 		{"element read of a tracked write", func(p *prog, x, y sim.Tensor) {
 			p.task(out(x))
 			p.Read(x, u(0, 0), p.site())

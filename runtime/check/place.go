@@ -40,6 +40,14 @@ func (r *run) buffer(t *sim.Tensor) (whole *sim.Tensor, name string) {
 	return nil, "memory"
 }
 
+// maker is the node that made the buffer of a window, nil for entry tensors.
+func (r *run) maker(t *sim.Tensor) *sim.Node {
+	if t.Owner == sim.InvalidTask {
+		return nil
+	}
+	return r.rt.NodeOf(t.Owner)
+}
+
 // base names the buffer of a window, and the line that made it.
 func (r *run) base(t *sim.Tensor) string {
 	_, name := r.buffer(t)

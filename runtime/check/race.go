@@ -16,6 +16,8 @@ type access struct {
 	how   how
 	noDep bool // passed as NO_DEP
 	exact bool // really touched, not only declared
+	// atomic: part of an atomic addition, which may meet another one.
+	atomic bool
 	// covered: about to leave the live set.
 	covered bool
 	tensor  sim.Tensor
@@ -141,7 +143,7 @@ func (c *races) node(i int32) {
 
 func (c *races) meet(mine int, writes bool, x interval.Index) {
 	m := meeting{mine, writes, x}
-	if old := c.at(m); sim.Overlap(&c.mine[mine].tensor, &old.tensor) {
+	if old := c.at(m); !(old.atomic && c.mine[mine].atomic) && sim.Overlap(&c.mine[mine].tensor, &old.tensor) {
 		c.met = append(c.met, m)
 		c.want = append(c.want, old.node)
 	}
@@ -180,7 +182,11 @@ func (c *races) race(old, m *access) {
 	key := pair{a.Site, b.Site, a.Kernels, b.Kernels}
 	r := c.pairs[key]
 	if r == nil {
-		r = &Race{Kind: kindOf(old, m), Cause: c.causeOf(a, b, old, m), First: c.use(old), Second: c.use(m), Exact: old.exact && m.exact, old: *old, new: *m}
+		r = &Race{Kind: kindOf(old, m), Cause: c.causeOf(a, b, old, m), First: c.use(old), Second: c.use(m), Exact: old.exact && m.exact,
+			FirstLies: c.lies(a, old), SecondLies: c.lies(b, m), old: *old, new: *m}
+		if n := c.maker(&m.tensor); n != nil {
+			r.Made = n.Site
+		}
 		c.pairs[key] = r
 		c.list = append(c.list, r)
 	}
@@ -225,7 +231,7 @@ func (r *run) accesses(list []access, i int32) []access {
 	if n.Exact {
 		for k := range n.Touched {
 			t := &n.Touched[k]
-			a := access{node: i, arg: t.Arg, how: reads, exact: true, tensor: t.Window}
+			a := access{node: i, arg: t.Arg, how: reads, exact: true, atomic: t.Atomic, tensor: t.Window}
 			if t.Write {
 				a.how = writes
 			}

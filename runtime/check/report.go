@@ -70,32 +70,54 @@ func (r *Race) more(old, m *access) {
 	}
 }
 
-// advice says why nothing orders the two and what would.
+// advice says which edge is missing, and why.
 func (x *Race) advice() string {
-	edge := fmt.Sprintf("add the id of task %d to deps= of task %d", x.First.Task, x.Second.Task)
+	switch x.Cause {
+	case CauseHostRead, CauseHostWrite, CauseDirection:
+		return x.Why()
+	}
+	or := map[Cause]string{CauseNoDep: ", or drop no_dep if the accesses can meet", CauseReader: ", or declare the argument of the reading task as InOut",
+		CauseOut: ", or declare the argument of the later task as InOut"}
+	return fmt.Sprintf("add the id of task %d to deps= of task %d%s: %s", x.First.Task, x.Second.Task, or[x.Cause], x.Why())
+}
+
+// Why says why the runtime does not order the two.
+func (x *Race) Why() string {
 	switch x.Cause {
 	case CauseHostRead:
-		return "an element access waits only for writers that the runtime tracks: write it outside MANUAL scopes and without no_dep or manual_dep"
+		return "an element access waits only for writers that the runtime tracks; write it outside of MANUAL scopes and without no_dep or manual_dep"
 	case CauseHostWrite:
 		return "an element write does not wait for tasks that only read; pass the tensor to that task as InOut"
 	case CausePredicate:
-		return edge + ": a predicate does not wait for the writer of its operand by itself"
+		return "a predicate does not wait for the writer of its operand by itself"
 	case CauseManual:
-		return edge + ": tasks of a MANUAL scope wait for nothing else, and later tasks do not see what they wrote"
+		return "tasks of a MANUAL scope wait for nothing else, and later tasks do not see what they wrote"
 	case CauseNoDep:
-		return edge + ", or drop no_dep if the accesses can meet"
+		return "an argument passed as no_dep is not tracked"
 	case CauseManualDep:
-		return edge + ": a manual_dep tensor is not tracked"
+		return "a manual_dep tensor is not tracked"
 	case CauseReader:
-		return edge + ", or declare the argument of the reading task as InOut: a write does not wait for earlier reads"
+		return "a write does not wait for earlier reads"
 	case CauseOut:
-		return edge + ", or declare the argument of the later task as InOut: an Out argument does not wait for earlier writers"
+		return "an Out argument does not wait for earlier writers"
 	case CauseBase:
-		return edge + ": the runtime finds writers by the base address of the tensor, and these two have different ones"
-	case CauseDirection:
-		return "correct the direction of the parameter: the runtime orders a task by what its parameters declare"
+		return "the runtime finds writers by the base address of the tensor, and these two have different ones"
 	}
-	return edge
+	return "the runtime orders a task by the directions of its parameters, and the kernel does something else"
+}
+
+// Carried reports that the two stand in different trips of a loop around both, as far as the names of loop variables tell.
+func (x *Race) Carried() bool {
+	for i := range min(len(x.First.Loops), len(x.Second.Loops)) {
+		a, b := x.First.Loops[i], x.Second.Loops[i]
+		if a.Var != b.Var {
+			return false
+		}
+		if a.Value != b.Value {
+			return true
+		}
+	}
+	return false
 }
 
 // causeOf says why nothing orders two accesses.
@@ -192,7 +214,7 @@ func trips(loops []sim.Trip) string {
 func (r *run) param(n *sim.Node, arg int) string {
 	for _, id := range n.Kernels {
 		if id >= 0 && int(id) < len(r.names.Params) && arg < len(r.names.Params[id]) {
-			return r.names.Params[id][arg]
+			return r.names.Params[id][arg].Name
 		}
 	}
 	return fmt.Sprint(arg)

@@ -31,6 +31,9 @@ func (s Schedule) String() string {
 	if s.Policy == sim.Random {
 		return fmt.Sprintf("random order, seed %d", s.Seed)
 	}
+	if s.Policy == sim.Late {
+		return fmt.Sprintf("order with task %d as late as it can", s.Seed)
+	}
 	return s.Policy.String() + " order"
 }
 

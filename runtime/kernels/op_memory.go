@@ -175,7 +175,9 @@ func (o *opCtx) intoRegion(dst, src int, offsets []intExpr) evalFn {
 		}
 		off := evalDims(m, offsets)
 		if m.err == nil {
+			m.boxes.atomic = add
 			m.writeInto(o.site, d, &m.regs[src], &off, add)
+			m.boxes.atomic = false
 		}
 		*out = *d
 	}

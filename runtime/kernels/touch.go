@@ -15,6 +15,7 @@ type box struct {
 	arg    int
 	write  bool
 	first  bool // a read of elements of an Out parameter that the call had not written before
+	atomic bool // part of an atomic addition
 	rank   int
 	off    int
 	n      [sim.MaxDims]int
@@ -23,8 +24,9 @@ type box struct {
 
 // boxes are the boxes of a call. Those at the end may still grow.
 type boxes struct {
-	list []box
-	out  []bool // by argument: declared as Out
+	list   []box
+	out    []bool // by argument: declared as Out
+	atomic bool   // an atomic addition is going on
 }
 
 // maxBoxes bounds what one call keeps: beyond, sim.KernelCall.Touch gives up anyway.
@@ -35,7 +37,7 @@ func (b *boxes) add(arg, off, n, stride int, write bool) {
 	if arg < 0 || n <= 0 || len(b.list) > maxBoxes {
 		return
 	}
-	x := box{arg: arg, write: write, off: off}
+	x := box{arg: arg, write: write, off: off, atomic: b.atomic}
 	if !write && arg < len(b.out) && b.out[arg] {
 		x.first = !b.wrote(arg, off, n, stride)
 	}
@@ -56,7 +58,7 @@ func (b *boxes) join() bool {
 	x := &b.list[last]
 	for k := last - 1; k >= max(0, last-4); k-- { // a few back: ops alternate between their operands
 		a := &b.list[k]
-		if a.arg != x.arg || a.write != x.write || a.first != x.first {
+		if a.arg != x.arg || a.write != x.write || a.first != x.first || a.atomic != x.atomic {
 			continue
 		}
 		delta := x.off - a.off
@@ -148,6 +150,6 @@ func (b *boxes) tell(c *sim.KernelCall) {
 		for k := range x.rank {
 			w.Shape[x.rank-1-k], w.Strides[x.rank-1-k] = uint32(x.n[k]), uint32(x.stride[k])
 		}
-		c.Touch(sim.Touch{Arg: int16(x.arg), Write: x.write, First: x.first, Window: w})
+		c.Touch(sim.Touch{Arg: int16(x.arg), Write: x.write, First: x.first, Atomic: x.atomic, Window: w})
 	}
 }

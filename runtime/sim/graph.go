@@ -54,6 +54,7 @@ type Touch struct {
 	Arg    int16
 	Write  bool
 	First  bool  // a read of elements that the call had not written before, where the runner tells: of Out parameters
+	Atomic bool  // part of an atomic addition
 	Block  int32 // set by KernelCall.Touch
 	Window Tensor
 }

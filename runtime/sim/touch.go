@@ -32,7 +32,7 @@ func (c *KernelCall) Touch(x Touch) {
 	x.Block = int32(c.Block)
 	n := len(w.touched)
 	for _, t := range w.touched[max(0, n-4):] { // loops touch a window again and again
-		if t.Arg == x.Arg && t.Write == x.Write && t.First == x.First && t.Block == x.Block && sameWindow(&t.Window, &x.Window) {
+		if t.Arg == x.Arg && t.Write == x.Write && t.First == x.First && t.Atomic == x.Atomic && t.Block == x.Block && sameWindow(&t.Window, &x.Window) {
 			return
 		}
 	}

@@ -62,6 +62,22 @@ type result struct {
 	Message   message `json:"message"`
 	Locations []place `json:"locations,omitempty"`
 	Related   []place `json:"relatedLocations,omitempty"`
+	Fixes     []fix   `json:"fixes,omitempty"`
+}
+
+type fix struct {
+	Description message  `json:"description"`
+	Changes     []change `json:"artifactChanges"`
+}
+
+type change struct {
+	Artifact     location      `json:"artifactLocation"`
+	Replacements []replacement `json:"replacements"`
+}
+
+type replacement struct {
+	Deleted  region  `json:"deletedRegion"`
+	Inserted message `json:"insertedContent"`
 }
 
 type place struct {
@@ -150,7 +166,27 @@ func resultOf(d *diag.Diagnostic, index map[diag.Code]int) result {
 			r.Related = append(r.Related, place{ID: &id, Physical: physicalOf(rel.Span), Message: &message{Text: rel.Message}})
 		}
 	}
+	if len(d.Edits) > 0 {
+		r.Fixes = []fix{{Description: message{Text: d.Hint}, Changes: changesOf(d.Edits)}}
+	}
 	return r
+}
+
+// changesOf groups edits by file.
+func changesOf(edits []diag.Edit) []change {
+	var out []change
+	for _, e := range edits {
+		a := artifact(e.Span.File)
+		k := slices.IndexFunc(out, func(c change) bool { return c.Artifact.URI == a.URI })
+		if k < 0 {
+			k = len(out)
+			out = append(out, change{Artifact: a})
+		}
+		out[k].Replacements = append(out[k].Replacements, replacement{
+			Deleted:  region{StartLine: e.Span.Line, StartColumn: e.Span.Col, EndLine: e.Span.EndLine, EndColumn: e.Span.EndCol},
+			Inserted: message{Text: e.Text}})
+	}
+	return out
 }
 
 func physicalOf(s diag.Span) physical {

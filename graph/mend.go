@@ -1,0 +1,177 @@
+package graph
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ir/lang"
+	"github.com/ptobuild/ptobuild/ir/lang/edit"
+	"github.com/ptobuild/ptobuild/ir/lang/syntax"
+	"github.com/ptobuild/ptobuild/runtime/check"
+	"github.com/ptobuild/ptobuild/runtime/exec"
+)
+
+// maxMended bounds the races of one test for which changes are tried.
+const maxMended = 8
+
+// remedy is a change of the source that may order a race.
+type remedy struct {
+	edits []diag.Edit
+	hint  string
+}
+
+// mend looks for changes of the source that order the races of a run. A change is suggested only after it was tried: the changed program builds, has
+// fewer races and gives the same result in program order.
+func (t *Tester) mend(ctx context.Context, built *Built, job *exec.Job, first *checkedResult) {
+	for _, d := range first.report.Directions {
+		if d.Should == ir.In {
+			continue
+		}
+		if src := t.parsed(d.Param.Pos.File); src != nil {
+			if es := edit.Direction(src, d.Param.Pos, d.Param.Name, d.Should.String()); len(es) > 0 && t.changed(ctx, built, es) != nil {
+				d.Diag.Edits = es
+			}
+		}
+	}
+	for i, r := range exactOnes(first.report) {
+		if i == maxMended || ctx.Err() != nil {
+			return
+		}
+		for _, m := range t.remedies(built, r) {
+			if len(m.edits) > 0 && t.helps(ctx, built, job, first, m.edits) {
+				r.Diag.Hint, r.Diag.Edits = m.hint, m.edits
+				break
+			}
+		}
+	}
+}
+
+// remedies lists what may order a race, the most fitting first.
+func (t *Tester) remedies(built *Built, r *check.Race) []remedy {
+	var out []remedy
+	file := t.parsed(r.Second.Site.File)
+	direction := func(u *check.Use, dir string) {
+		f := kernelFunction(built, u.Kernel)
+		if f == nil || u.Param == "" {
+			return
+		}
+		if src := t.parsed(f.Pos.File); src != nil {
+			out = append(out, remedy{edit.Direction(src, f.Pos, u.Param, dir), "declare " + u.Param + " of " + u.Kernel + " as pl." + dir + ": " + r.Why()})
+		}
+	}
+	order := func() {
+		if file == nil || r.First.Task < 0 || r.Second.Task < 0 {
+			return
+		}
+		carried := r.Carried()
+		for _, c := range []bool{carried, !carried} {
+			for _, es := range edit.Order(file, r.First.Site, r.Second.Site, c) {
+				out = append(out, remedy{es, fmt.Sprintf("make %s wait for %s: %s", &r.Second, &r.First, r.Why())})
+			}
+		}
+	}
+	switch r.Cause {
+	case check.CauseDirection:
+		if r.FirstLies {
+			direction(&r.First, "InOut")
+		}
+		if r.SecondLies {
+			direction(&r.Second, "InOut")
+		}
+	case check.CauseNoDep:
+		if file != nil {
+			a, b := edit.Track(file, r.First.Site), edit.Track(file, r.Second.Site)
+			for _, es := range [][]diag.Edit{b, a, slices.Concat(a, b)} {
+				out = append(out, remedy{es, "let the runtime track the argument: " + r.Why()})
+			}
+		}
+	}
+	order()
+	switch r.Cause {
+	case check.CauseManual, check.CauseHostRead:
+		if file != nil && r.First.Task >= 0 {
+			for _, es := range edit.Into(file, r.First.Site, r.Second.Site) {
+				out = append(out, remedy{es, fmt.Sprintf("move %s into the MANUAL scope and make it wait for %s: %s", &r.Second, &r.First, r.Why())})
+			}
+			out = append(out, remedy{edit.Auto(file, r.First.Site), "let the runtime track the tasks of the scope: " + r.Why()})
+			out = append(out, remedy{edit.Auto(file, r.Second.Site), "let the runtime track the tasks of the scope: " + r.Why()})
+		}
+	case check.CauseOut:
+		direction(&r.Second, "InOut")
+	case check.CauseReader, check.CauseHostWrite:
+		direction(&r.First, "InOut")
+	case check.CauseManualDep:
+		if src := t.parsed(r.Made.File); src != nil {
+			out = append(out, remedy{edit.Managed(src, r.Made), "let the runtime track the tensor: " + r.Why()})
+		}
+	}
+	return out
+}
+
+// parsed is the tree of a source file, nil when there is none.
+func (t *Tester) parsed(name string) *syntax.File {
+	src := t.Builder.WS.Source(name)
+	if src == nil {
+		return nil
+	}
+	f, ds := syntax.Parse(name, src)
+	if ds.HasErrors() {
+		return nil
+	}
+	return f
+}
+
+// changed builds the target with a change, nil when that fails.
+func (t *Tester) changed(ctx context.Context, built *Built, edits []diag.Edit) *Built {
+	b := t.Builder.edited(edits)
+	targets, ds := b.FileTargets(built.Target.Source)
+	if ds.HasErrors() {
+		return nil
+	}
+	i := slices.IndexFunc(targets, func(x *Target) bool { return x.Label == built.Target.Label })
+	if i < 0 {
+		return nil
+	}
+	c, ds := b.Build(ctx, targets[i])
+	if ds.HasErrors() {
+		return nil
+	}
+	return c
+}
+
+// helps tries a change.
+func (t *Tester) helps(ctx context.Context, built *Built, job *exec.Job, first *checkedResult, edits []diag.Edit) bool {
+	changed := t.changed(ctx, built, edits)
+	if changed == nil {
+		return false
+	}
+	again := *job
+	again.Plan, again.Program = changed.Plan, changed.Program
+	got, err := t.checkedRun(ctx, &exec.Plan{Ops: t.Builder.Ops}, changed, &again)
+	if err != nil || got.Failed() || len(got.Outputs) != len(first.Outputs) || len(exactOnes(got.report)) >= len(exactOnes(first.report)) {
+		return false
+	}
+	return slices.EqualFunc(got.Outputs, first.Outputs, bytes.Equal)
+}
+
+// edited is a builder for the same workspace with changed files.
+func (b *Builder) edited(edits []diag.Edit) *Builder {
+	byFile := map[string][]diag.Edit{}
+	for _, e := range edits {
+		byFile[e.Span.File] = append(byFile[e.Span.File], e)
+	}
+	c := &Builder{WS: b.WS, Ops: b.Ops, Profile: b.Profile, Args: b.Args, Entry: b.Entry, Factory: b.Factory, pipeline: b.pipeline, plugins: b.plugins, client: b.client,
+		units: map[string]func() (*lang.Unit, diag.List){}, lowered: map[loweredKey]func() (*ir.Program, diag.List){}}
+	c.read = func(name string) ([]byte, error) {
+		src, err := b.WS.ReadFile(name)
+		if es := byFile[name]; err == nil && len(es) > 0 {
+			src = diag.Apply(src, es)
+		}
+		return src, err
+	}
+	return c
+}

@@ -1,0 +1,132 @@
+package graph
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/runtime/check"
+	"github.com/ptobuild/ptobuild/runtime/exec"
+	"github.com/ptobuild/ptobuild/runtime/sim"
+)
+
+// batch is how many orders are run at once; keepResults how many of them the compiled C++ repeats.
+const (
+	batch       = 16
+	keepResults = 16
+)
+
+// explore runs the plan in the job's orders, whose results must be those of program order, bit for bit. The first order that gives another one is
+// reported; when the checks know of races, it goes to them as evidence, together with an order made for each race. The results are those of the first
+// orders.
+func (t *Tester) explore(ctx context.Context, test *TestConfig, built *Built, job *exec.Job, first *checkedResult) (results []exec.Result, ds diag.List, err error) {
+	engine := &exec.Plan{Ops: t.Builder.Ops}
+	e := &expectation{kind: programOrder, outputs: first.Outputs, tolerances: make([]tolerance, len(first.Outputs))}
+	for i := range e.tolerances {
+		e.tolerances[i].exact = true
+		if first.report.Atomics { // sums of floats depend on their order
+			e.tolerances[i] = toleranceOf(test, built.Plan.Tensors[i].DType)
+		}
+	}
+	run := func(ss []exec.Schedule) (got []exec.Result, odd *difference, err error) {
+		some := *job
+		some.Schedules = ss
+		if got, err = engine.Run(ctx, &some); err != nil {
+			return nil, nil, err
+		}
+		for i := range got {
+			if got[i].Failed() {
+				return got, nil, got[i].Diags
+			}
+			if odd := differs(built, e, &got[i], ss[i]); odd != nil {
+				return got, odd, nil
+			}
+		}
+		return got, nil, nil
+	}
+	races := exactOnes(first.report)
+	for from := 0; from < len(job.Schedules); from += batch {
+		got, odd, err := run(job.Schedules[from:min(from+batch, len(job.Schedules))])
+		if err != nil {
+			return nil, nil, err
+		}
+		if odd != nil {
+			if len(races) == 0 {
+				return nil, diag.List{t.explain(ctx, test, built, job, e, odd.tensor, odd.diffs, odd.result, odd.schedule)}, nil
+			}
+			odd.showsThat(races[0], built, job, e)
+			break
+		}
+		results = append(results, got[:min(len(got), keepResults-len(results))]...)
+	}
+	for _, r := range races[:min(len(races), maxMended)] {
+		for _, p := range r.Pairs {
+			if len(r.Diag.Related) > 1 { // shown already
+				break
+			}
+			_, odd, err := run([]exec.Schedule{{Policy: sim.Late, Seed: uint64(p[0])}})
+			if err != nil {
+				return nil, nil, err
+			}
+			if odd != nil {
+				odd.showsThat(r, built, job, e)
+			}
+		}
+	}
+	return results, nil, nil
+}
+
+// programOrder is the expectation that no order of the tasks changes the result.
+const programOrder = "result in program order"
+
+// difference is an order that gives another result: where it first differs.
+type difference struct {
+	diffs
+	tensor   int
+	result   *exec.Result
+	schedule exec.Schedule
+}
+
+// differs compares the result of an order with what it must be; nil when it is that.
+func differs(built *Built, e *expectation, r *exec.Result, s exec.Schedule) *difference {
+	for i, want := range e.outputs {
+		if bytes.Equal(want, r.Outputs[i]) {
+			continue
+		}
+		if m := mismatch(built.Plan.Tensors[i].DType, r.Outputs[i], want, e.tolerances[i]); m.count > 0 {
+			return &difference{m, i, r, s}
+		}
+	}
+	return nil
+}
+
+// showsThat adds the order to the report of a race as evidence.
+func (d *difference) showsThat(r *check.Race, built *Built, job *exec.Job, e *expectation) {
+	p := built.Plan.Tensors[d.tensor]
+	at, size := d.first[0], p.DType.Bytes()
+	r.Diag.WithRelated(r.Second.Site, "%s shows it: %s%s = %s, in program order %s; `%s` repeats it", d.schedule, p.Param, position(job.Tensors[d.tensor].Shape, at),
+		formatElem(p.DType, d.result.Outputs[d.tensor][at*size:]), formatElem(p.DType, e.outputs[d.tensor][at*size:]), replay(d.schedule, built.Target.Label))
+}
+
+// replay is the command that repeats an order.
+func replay(s exec.Schedule, l Label) string {
+	switch s.Policy {
+	case sim.Random:
+		return fmt.Sprintf("ptobuild test --seed %d --schedules 1 %s", s.Seed, l)
+	case sim.Late:
+		return fmt.Sprintf("ptobuild test --policy late --seed %d %s", s.Seed, l)
+	}
+	return fmt.Sprintf("ptobuild test --policy %s %s", s.Policy, l)
+}
+
+// exactOnes are the races that are certain.
+func exactOnes(r *check.Report) []*check.Race {
+	var out []*check.Race
+	for _, x := range r.Races {
+		if x.Exact {
+			out = append(out, x)
+		}
+	}
+	return out
+}
