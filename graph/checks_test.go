@@ -275,7 +275,7 @@ func TestOrderShowsRace(t *testing.T) {
 	src := checkedProgram("y = self.copy(x, y)\nz = self.copy(y, z)\ny = self.upd(y)", "")
 	v := testProgram(t, src, func(x *Tester) { x.Schedules, x.Seed = 1, 1 })
 	text := fmt.Sprint(v.Diags[0].Related)
-	if !strings.Contains(text, "shows it: z[0, 0] = ") || !strings.Contains(text, "`ptobuild test --policy fifo //p:main` repeats it") {
+	if !strings.Contains(text, "shows it: z[0, 0] = ") || !strings.Contains(text, "`ptobuild test --seed 1 --schedules 1 //p:main` repeats it") {
 		t.Errorf("%s", text)
 	}
 	late := sim.Late

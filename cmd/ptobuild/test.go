@@ -35,7 +35,7 @@ type testFlags struct {
 func (f *testFlags) register(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.schedules, "schedules", 0, "try `N` seeded task orders (default: the test's own, else 3)")
 	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "first `SEED` of the task orders")
-	cmd.Flags().StringVar(&f.policy, "policy", "", "only this task order: fifo, lifo, random, sequential, newest, or late (the task of --seed as late as it can)")
+	cmd.Flags().StringVar(&f.policy, "policy", "", "only this task order: fifo, parallel, one-core, lifo, newest-first, random, sequential, or late (the task of --seed as late as it can)")
 	cmd.Flags().IntVarP(&f.jobs, "jobs", "j", 0, "at most `N` tests at once (default: the number of cores)")
 	cmd.Flags().BoolVar(&f.noCompile, "no-compile", false, "run only the plan, not the compiled C++")
 	cmd.Flags().BoolVar(&f.rerun, "rerun", false, "run tests again whose result is cached")
