@@ -13,7 +13,7 @@ demo: build ## build and test the eight example programs
 test: FOR = tests
 test: check ## all checks and tests
 	$(GO) test ./...
-	@if command -v bazel-4 >/dev/null; then echo "testing the Bazel rules"; $(GO) test -tags e2e ./rules/e2e; \
+	@if command -v bazel-4 >/dev/null; then echo "testing with Bazel"; $(GO) test -tags e2e ./rules/e2e ./internal/reapiserver; \
 		else echo "the Bazel rules are not tested: that takes Debian's bazel-bootstrap"; fi
 
 check: tools

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes sure that what the build and the tests need is there: Go, a C++ compiler, and for the tests of the Bazel rules Bazel. What is missing is installed
+# Makes sure that what the build and the tests need is there: Go, a C++ compiler, and for the tests nginx and Bazel. What is missing is installed
 # through apt when this may be done, else the script says what to install.
 #
 #   tools.sh [tests]
@@ -25,6 +25,10 @@ if ! have go; then
 fi
 if ! have g++ && ! have clang++ && ! install g++; then
     echo "a C++ compiler is needed: install g++ (Debian: apt-get install g++, Fedora: dnf install gcc-c++) or clang++" >&2
+    exit 1
+fi
+if [ "${1:-}" = tests ] && ! PATH="$PATH:/usr/sbin" have nginx && ! install nginx; then
+    echo "nginx is needed, as a cache that the tests talk to: install it (apt-get install nginx, dnf install nginx)" >&2
     exit 1
 fi
 if [ "${1:-}" = tests ] && ! have bazel-4; then

@@ -101,7 +101,7 @@ func (s *Disk) GetAction(_ context.Context, key Digest) (*ActionResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := unseal(key, b)
+	r, err := Unseal(key, b)
 	if err != nil {
 		os.Remove(p)
 		return nil, ErrNotFound
@@ -116,7 +116,7 @@ func (s *Disk) GetAction(_ context.Context, key Digest) (*ActionResult, error) {
 
 // PutAction records a result.
 func (s *Disk) PutAction(_ context.Context, key Digest, r *ActionResult) error {
-	return s.write(s.path(acDir, key), seal(key, r))
+	return s.write(s.path(acDir, key), Seal(key, r))
 }
 
 func (s *Disk) read(p string) ([]byte, error) {

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// On disk an action result carries a seal, so that a file cut short, overwritten or moved to another key is never taken for a result: a blob proves
+// Where nothing else protects it (on disk, on HTTP servers) an action result carries a seal, so that a file cut short, overwritten or moved to another key is never taken for a result: a blob proves
 // itself by its digest, a result by nothing. The seal is one more field at the end of the message, which other readers of the format skip.
 
 const (
@@ -18,15 +18,15 @@ const (
 // sealTag is what precedes the seal's bytes.
 var sealTag = protowire.AppendVarint(protowire.AppendTag(nil, sealField, protowire.BytesType), sealSize)
 
-// seal encodes a result for the file of a key.
-func seal(key Digest, r *ActionResult) []byte {
+// Seal encodes a result for the entry of a key.
+func Seal(key Digest, r *ActionResult) []byte {
 	b := r.Marshal()
 	sum := sealOf(key, b)
 	return append(append(b, sealTag...), sum[:]...)
 }
 
-// unseal decodes what seal wrote for the same key.
-func unseal(key Digest, b []byte) (*ActionResult, error) {
+// Unseal decodes what Seal wrote for the same key, and nothing else.
+func Unseal(key Digest, b []byte) (*ActionResult, error) {
 	at := len(b) - sealSize - len(sealTag)
 	if at < 0 || !bytes.Equal(b[at:at+len(sealTag)], sealTag) {
 		return nil, errMalformed

@@ -245,7 +245,7 @@ func (s *Disk) Verify(ctx context.Context) (*Verified, error) {
 		key, keyErr := digestFrom(filepath.Base(e.path), 0)
 		var r *ActionResult
 		if err = cmp.Or(err, keyErr); err == nil {
-			r, err = unseal(key, b)
+			r, err = Unseal(key, b)
 		}
 		mu.Lock()
 		defer mu.Unlock()

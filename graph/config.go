@@ -7,10 +7,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/BurntSushi/toml"
 
 	"github.com/ptobuild/ptobuild/cache"
+	"github.com/ptobuild/ptobuild/cache/remote"
 	"github.com/ptobuild/ptobuild/internal/diag"
 )
 
@@ -30,7 +32,9 @@ type Config struct {
 
 // CacheConfig is where results are kept.
 type CacheConfig struct {
-	MaxSize string `toml:"max_size"` // of the local cache, like "10GiB"
+	MaxSize    string          `toml:"max_size"`    // of the local cache, like "10GiB"
+	UploadWait string          `toml:"upload_wait"` // how long a command waits at its end for uploads, like "5s"
+	Remotes    []remote.Config `toml:"remote"`      // caches on other machines, in the order in which they are asked
 }
 
 // WorkspaceConfig says what belongs to the workspace.
@@ -235,6 +239,22 @@ func (c *Config) checkCache(path string, lines []string) diag.List {
 			ds.Add(diag.Errorf(cache.CodeConfig, lineOf(path, lines, "max_size"), "max_size: %v", err))
 		}
 	}
+	if s := c.Cache.UploadWait; s != "" {
+		if d, err := time.ParseDuration(s); err != nil || d < 0 {
+			ds.Add(diag.Errorf(cache.CodeConfig, lineOf(path, lines, "upload_wait"), "upload_wait: %q is no time: write it like 5s or 0s", s))
+		}
+	}
+	at := linesOf(lines, "[[cache.remote]]")
+	for i, r := range c.Cache.Remotes {
+		r.Headers = nil // they may need variables of the environment, without which everything else works
+		if _, err := r.Resolve(func(s string) string { return s }); err != nil {
+			span := diag.Span{File: path}
+			if i < len(at) {
+				span.Line, span.Col = int32(at[i]), 1
+			}
+			ds.Add(diag.Errorf(cache.CodeConfig, span, "remote cache: %v", err))
+		}
+	}
 	return ds
 }
 
@@ -242,8 +262,8 @@ var knownKeys = []string{
 	"workspace", "name", "sources", "roots", "build", "profile", "platform", "analyze_auto_scopes_for_deps", "manual_alloc_deps", "precise_block_outputs", "cxx", "env", "argv",
 	"target", "args", "factory", "test", "inputs", "scalars", "dims", "expect", "rtol", "atol", "schedules", "random", "low", "high", "constant", "npy", "reference",
 	"files", "sequential", "plugins", "path", "version", "sha256", "options",
-	"cache", "max_size",
 	"simulator", "clusters", "task_window", "heap", "dep_pool", "map_entries", "scope_depth", "scope_tasks", "exact_overlap", "timeout", "costs", "kernels",
+	"cache", "max_size", "upload_wait", "remote", "url", "mode", "headers", "timeout", "compress", "tls_ca", "tls_cert", "tls_key",
 }
 
 // lineOf finds the line of a key for reports; the TOML library does not keep positions of keys.

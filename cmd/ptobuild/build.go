@@ -45,6 +45,7 @@ func (a *app) buildCommand() *cobra.Command {
 	cmd.Flags().IntVarP(&jobs, "jobs", "j", 0, "at most `N` targets at once (default: the number of cores)")
 	cmd.Flags().BoolVar(&explainDeps, "explain-deps", false, "tell which dependency edges each task has, and why")
 	lf.register(cmd)
+	a.cacheFlags(cmd)
 	a.sarifFlag(cmd)
 	return cmd
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ptobuild/ptobuild/cache/remote"
 	"github.com/ptobuild/ptobuild/graph"
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/internal/ui"
@@ -31,7 +32,7 @@ func Main() int {
 	defer stop()
 	app := &app{}
 	defer app.closeBuilder()
-	defer app.closeStore()
+	defer func() { app.closeStore(ctx) }()
 	root := app.root()
 	args, err := os.Args[1:], error(nil)
 	if slices.Contains(args, "emit") {
@@ -93,6 +94,8 @@ type app struct {
 
 	seen  roundResult // of watch: the round that is being run
 	store *openStore  // what results are kept in; nil: not opened yet
+
+	remotes remote.Flags // of the command line
 }
 
 func (a *app) root() *cobra.Command {

@@ -47,6 +47,7 @@ func (a *app) runCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.out, "out", "", "write every output as `DIR`/<parameter>.npy")
 	cmd.Flags().StringVar(&f.trace, "trace", "", "write the trace to `FILE`")
 	f.load.register(cmd)
+	a.cacheFlags(cmd)
 	return cmd
 }
 

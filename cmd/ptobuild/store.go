@@ -3,62 +3,152 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"reflect"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/ptobuild/ptobuild/cache"
+	"github.com/ptobuild/ptobuild/cache/remote"
 	"github.com/ptobuild/ptobuild/graph"
 	"github.com/ptobuild/ptobuild/internal/diag"
 )
 
-// openStore is the store of a command while it runs.
+// defaultUploadWait is how long a command waits for uploads after everything else is done.
+const defaultUploadWait = 5 * time.Second
+
+// openStore is what a command keeps results in while it runs.
 type openStore struct {
-	local *cache.Disk // nil: results are not kept
-	began time.Time
-	limit int64
+	config graph.CacheConfig // it was opened with
+	local  *cache.Disk       // nil: results are not kept
+	remote *remote.Store     // nil: only here
+	temp   string            // the folder of local when it is not to stay
+	began  time.Time
+	limit  int64
+	wait   time.Duration // for uploads
 }
 
-// openCache opens the store on first use; nil when there is none.
+// cacheFlags adds the flags about remote caches. A mistake in them ends the command, unlike one in the environment, which may only lack a secret.
+func (a *app) cacheFlags(cmd *cobra.Command) {
+	set := func(field *string) func(string) error {
+		return func(v string) error {
+			*field = v
+			return a.remotes.Check()
+		}
+	}
+	cmd.Flags().Func("remote-cache", "use the cache at `URL` instead of those of Pto.toml; \"off\" for none", set(&a.remotes.URL))
+	cmd.Flags().Func("remote-cache-mode", "`MODE` of remote caches: read or read-write", set(&a.remotes.Mode))
+	cmd.Flags().Func("remote-cache-header", "send `NAME=VALUE` to remote caches (may be repeated)", func(v string) error {
+		a.remotes.Headers = append(a.remotes.Headers, v)
+		return a.remotes.Check()
+	})
+}
+
+// openCache opens the store on first use, and again when Pto.toml says something else of it; nil when there is none.
 func (a *app) openCache() cache.Store {
+	var config graph.CacheConfig
+	if a.ws != nil {
+		config = a.ws.Config.Cache
+	}
+	if a.store != nil && !reflect.DeepEqual(a.store.config, config) {
+		a.closeStore(context.Background())
+	}
 	if a.store == nil {
-		a.store = a.newStore(a.ws)
+		a.store = a.newStore(config)
 	}
-	if a.store.local == nil {
-		return nil
+	switch s := a.store; {
+	case s.remote != nil:
+		return s.remote
+	case s.local != nil:
+		return s.local
 	}
-	return a.store.local
+	return nil
 }
 
-func (a *app) newStore(ws *graph.Workspace) *openStore {
-	s := &openStore{began: time.Now()}
+func (a *app) newStore(config graph.CacheConfig) *openStore {
+	s := &openStore{config: config, began: time.Now(), wait: defaultUploadWait}
+	if config.UploadWait != "" {
+		s.wait, _ = time.ParseDuration(config.UploadWait) // checked when Pto.toml was read
+	}
 	var err error
-	if s.limit, err = cacheLimit(ws); err != nil {
+	if s.limit, err = cacheLimit(a.ws); err != nil {
 		a.warnCache(err)
 		s.limit = cache.DefaultMaxSize
 	}
-	s.local, err = localCache(func(err error) {
-		a.warnCache(diag.Errorf(cache.CodeFolder, diag.Span{}, "%v", err).WithHint("`ptobuild cache stats` tells where the cache is"))
-	})
+	s.local, err = localCache(a.warnFolder)
 	if err != nil {
 		a.warnCache(err)
 	}
+	remotes, err := remote.Choose(config.Remotes, a.remotes, a.inRoot)
+	if err != nil {
+		a.warnCache(err)
+	}
+	if len(remotes) == 0 {
+		return s
+	}
+	helper, err := remote.Helper()
+	if err != nil {
+		a.warnCache(diag.Errorf(cache.CodeHelper, diag.Span{}, "%v", err))
+		return s
+	}
+	if s.local == nil { // what comes from remotes needs a place for as long as this runs
+		if s.temp, err = os.MkdirTemp("", "ptobuild-cache-"); err == nil {
+			s.local, err = cache.NewDisk(s.temp, a.warnFolder)
+		}
+		if err != nil {
+			s.local = nil
+			return s
+		}
+	}
+	group := ""
+	if a.ws != nil {
+		group = a.ws.Config.Workspace.Name
+	}
+	s.remote = remote.Open(s.local, helper, group, remotes, func(d *diag.Diagnostic) { a.warnCache(d) })
 	return s
 }
 
-// closeStore ends the use of the cache: what is too old goes.
-func (a *app) closeStore() {
+// inRoot is a path of Pto.toml as the operating system knows it.
+func (a *app) inRoot(p string) string {
+	if a.ws == nil {
+		return a.path(p)
+	}
+	return a.ws.Abs(p)
+}
+
+// closeStore ends the use of the cache: uploads get a little time, unless ctx has ended, and what is too old goes.
+func (a *app) closeStore(ctx context.Context) {
 	s := a.store
 	if s == nil || s.local == nil {
 		return
 	}
 	a.store = nil
-	if err := s.local.CollectIfDue(context.Background(), s.limit, s.began); err != nil {
-		a.warnCache(diag.Errorf(cache.CodeFolder, diag.Span{}, "%v", err))
+	if s.remote != nil {
+		if ctx.Err() != nil {
+			s.wait = 0
+		}
+		a.ui.Status("uploading results")
+		s.remote.Close(s.wait)
+		a.ui.Status("")
+	}
+	if s.temp != "" {
+		_ = os.RemoveAll(s.temp) // in the folder for temporary files
+		return
+	}
+	if err := s.local.CollectIfDue(context.WithoutCancel(ctx), s.limit, s.began); err != nil {
+		a.warnFolder(err)
 	}
 }
 
-// warnCache tells that a cache does not work; nothing else differs.
+// warnFolder tells that the local cache does not work.
+func (a *app) warnFolder(err error) {
+	a.warnCache(diag.Errorf(cache.CodeFolder, diag.Span{}, "%v", err).WithHint("results are not kept; `ptobuild cache stats` tells where the cache is"))
+}
+
+// warnCache tells that something about caches does not work. Nothing else differs for it, so it is a warning.
 func (a *app) warnCache(err error) {
-	d := diag.Warningf(cache.CodeFolder, diag.Span{}, "%v; results are not kept", err)
+	d := diag.Warningf(cache.CodeFolder, diag.Span{}, "%v", err)
 	var given *diag.Diagnostic
 	if errors.As(err, &given) {
 		warning := *given

@@ -55,6 +55,7 @@ func (a *app) testCommand() *cobra.Command {
 	}
 	f.register(cmd)
 	f.only.register(cmd)
+	a.cacheFlags(cmd)
 	a.sarifFlag(cmd)
 	return cmd
 }

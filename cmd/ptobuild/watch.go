@@ -25,6 +25,7 @@ func (a *app) watchCommand() *cobra.Command {
 		},
 	}
 	f.register(cmd)
+	a.cacheFlags(cmd)
 	return cmd
 }
 
