@@ -92,7 +92,7 @@ func init() {
 	for name, fn := range functions {
 		builtins[name] = builtinFunc(name, fn)
 	}
-	for _, name := range []string{"open", "input", "eval", "exec", "compile", "__import__", "memoryview", "bytearray", "complex", "breakpoint", "delattr"} {
+	for _, name := range []string{"open", "input", "eval", "exec", "compile", "memoryview", "bytearray", "complex", "breakpoint", "delattr"} {
 		builtins[name] = &Builtin{Name: name}
 	}
 	frames := map[string]func(l *Loader, fr *frame) Value{

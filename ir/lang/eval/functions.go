@@ -3,6 +3,7 @@ package eval
 import (
 	"math"
 	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -306,6 +307,18 @@ var functions = map[string]func(l *Loader, args []Value, kws []NamedValue) Value
 			spec = l.argStr(args[1], "format")
 		}
 		return Str(l.format(args[0], spec))
+	},
+	"__import__": func(l *Loader, args []Value, kws []NamedValue) Value {
+		a := l.named("__import__", args, kws, "name", "globals", "locals", "fromlist", "level")
+		if a[0] == nil {
+			l.raise(excType, "__import__() missing required argument 'name' (pos 1)")
+		}
+		name := l.argStr(a[0], "__import__")
+		v := l.importModule(l.module, name)
+		if strings.Contains(name, ".") && (a[3] == nil || !l.truth(a[3])) {
+			return l.importModule(l.module, firstPart(name)) // the package, as import a.b binds it
+		}
+		return v
 	},
 	"chr": func(l *Loader, args []Value, kws []NamedValue) Value {
 		l.want("chr", args, kws, 1, 1)

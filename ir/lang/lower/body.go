@@ -44,6 +44,8 @@ type body struct {
 	// readsExtent: some type may hold a tensor.dim.
 	readsExtent bool
 	pending     []string // comments for the next statement
+	ready       ready    // see there
+	current     syntax.Stmt
 }
 
 // loop is an open loop, for break and continue.

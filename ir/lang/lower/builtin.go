@@ -232,6 +232,7 @@ func (b *body) scalarCast(call *syntax.Call) (e ir.Expr, ok, done bool) {
 	}
 	t, isScalar := v.Type().(*ir.ScalarType)
 	if !isScalar {
+		b.ready = ready{call.Args[0], v}
 		return nil, false, false
 	}
 	var to syntax.Expr

@@ -9,8 +9,18 @@ import (
 	"github.com/ptobuild/ptobuild/ir/lang/syntax"
 )
 
+// ready is an operand that was read to find out what the call is, and is going to be read again as part of the call.
+type ready struct {
+	node  syntax.Expr
+	value ir.Expr
+}
+
 // expr reads an expression. A false result means that a report was made, or that the expression depends on something that was reported.
 func (b *body) expr(x syntax.Expr) (ir.Expr, bool) {
+	if r := b.ready; r.node == x && x != nil {
+		b.ready = ready{}
+		return r.value, true
+	}
 	b.depth++
 	whole := b.whole
 	b.whole = false

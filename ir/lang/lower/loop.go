@@ -142,20 +142,11 @@ func (b *body) rangeArgs(call *syntax.Call, path string) (rangeArgs, bool) {
 	if !ok {
 		return r, false
 	}
-	// The dtype of the loop variable: INDEX, unless the bounds have one of their own.
-	for _, e := range bounds {
-		if d := ir.ElemDType(e.Type()); !b.isUntyped(e) && d != ir.NoDType {
-			if d == ir.INDEX {
-				r.dtype = ir.INDEX
-				break
-			}
-			if r.dtype == ir.INDEX {
-				r.dtype = d
-			}
-		}
-	}
+	r.dtype = b.loopDType(bounds)
 	for i, e := range bounds {
-		bounds[i] = b.toDType(e, r.dtype, b.at(call.Args[i]))
+		if b.isUntyped(e) {
+			bounds[i] = b.toDType(e, r.dtype, b.at(call.Args[i]))
+		}
 	}
 	at := b.at(call)
 	r.start = &ir.ConstInt{Value: 0, DType: r.dtype, Pos: at}
@@ -191,6 +182,26 @@ func (b *body) rangeArgs(call *syntax.Call, path string) (rangeArgs, bool) {
 		}
 	}
 	return r, true
+}
+
+// loopDType is the dtype of the variable of a loop with these bounds: that of a typed literal, INT64 when bounds are INT64 and none is INDEX, else INDEX,
+// whatever narrower scalars the bounds are (spec: dsl-ir 1.4).
+func (b *body) loopDType(bounds []ir.Expr) ir.DType {
+	dtype := ir.INDEX
+	for _, e := range bounds {
+		d := ir.ElemDType(e.Type())
+		if b.isUntyped(e) || d == ir.NoDType {
+			continue
+		}
+		_, literal := e.(*ir.ConstInt)
+		switch {
+		case d == ir.INDEX:
+			return ir.INDEX
+		case dtype == ir.INDEX && (literal || d == ir.INT64):
+			dtype = d
+		}
+	}
+	return dtype
 }
 
 func (b *body) initValues(x syntax.Expr) ([]ir.Expr, []syntax.Expr, bool) {

@@ -85,6 +85,7 @@ func (b *body) macroValue(call *syntax.Call, dsl *eval.DSL) (ir.Expr, bool) {
 			WithHint("carry the condition in a name: compute it before the loop and at the end of its body")
 		return nil, false
 	}
+	alone := b.macroCalls(b.current) < 2
 	values, ok := b.expandMacro(call, dsl, true)
 	if !ok {
 		return nil, false
@@ -92,7 +93,11 @@ func (b *body) macroValue(call *syntax.Call, dsl *eval.DSL) (ir.Expr, bool) {
 	for i, v := range values {
 		switch v.(type) {
 		case *ir.ConstInt, *ir.ConstFloat, *ir.ConstBool:
-		default: // the next call in this expression assigns the same locals
+		default:
+			if alone {
+				break
+			}
+			// The next call in this statement assigns the same locals.
 			t := b.temp(dsl.Name, v.Type(), b.at(call))
 			b.emit(&ir.Assign{Var: t, Value: v, Comments: b.take(), Pos: b.at(call)})
 			values[i] = t
@@ -102,6 +107,26 @@ func (b *body) macroValue(call *syntax.Call, dsl *eval.DSL) (ir.Expr, bool) {
 		return values[0], true
 	}
 	return &ir.MakeTuple{Elems: values, Pos: b.at(call)}, true
+}
+
+// macroCalls counts the calls of @pl.inline functions in a statement, up to 2, without the statements nested in it.
+func (b *body) macroCalls(s syntax.Stmt) int {
+	n := 0
+	syntax.Walk(s, func(x syntax.Node) bool {
+		if x, nested := x.(syntax.Stmt); nested && x != s {
+			return false
+		}
+		if c, ok := x.(*syntax.Call); ok && n < 2 {
+			if name, isName := root(c.Fun); isName && b.names.lookup(name.ID) == nil && b.symbol(c.Fun) == "" {
+				v, _ := b.tryEval(c.Fun)
+				if dsl, ok := v.(*eval.DSL); ok && dsl.Kind == eval.Inline {
+					n++
+				}
+			}
+		}
+		return n < 2
+	})
+	return n
 }
 
 // expandMacro reads the body of a macro and gives the values that it returns.
@@ -144,7 +169,7 @@ func (b *body) expandMacro(call *syntax.Call, dsl *eval.DSL, used bool) ([]ir.Ex
 	if !ok {
 		return nil, false
 	}
-	env, file, comments, pending := b.env, b.file, b.comments, b.pending
+	env, file, comments, pending, current := b.env, b.file, b.comments, b.pending, b.current
 	sites := b.sites
 	saved := make([]*binding, len(formal))
 	for i, p := range formal {
@@ -180,7 +205,7 @@ func (b *body) expandMacro(call *syntax.Call, dsl *eval.DSL, used bool) ([]ir.Ex
 		}
 	}
 	b.macros = b.macros[:len(b.macros)-1]
-	b.env, b.file, b.comments, b.pending, b.sites = env, file, comments, pending, sites
+	b.env, b.file, b.comments, b.pending, b.sites, b.current = env, file, comments, pending, sites, current
 	for i, p := range formal {
 		b.names.restore(p.Name, saved[i])
 	}

@@ -30,6 +30,7 @@ func (b *body) stmts(list []syntax.Stmt) {
 // stmt reads one statement; last tells that nothing follows it in its block.
 func (b *body) stmt(s syntax.Stmt, last bool) {
 	b.pending = b.commentsAbove(s)
+	b.current = s
 	switch s := s.(type) {
 	case *syntax.Assign:
 		if len(s.Targets) != 1 {

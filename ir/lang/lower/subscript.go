@@ -234,10 +234,13 @@ func (b *body) slab(x *syntax.Subscript, shape []ir.Expr, kind string) (slab, bo
 			if i.Lo == nil && i.Hi == nil {
 				extent = shape[axis]
 			}
-			if n, known := ir.IntValue(extent); known && n <= 0 {
-				b.errorf(CodeSubscript, i, "the slice of axis %d is empty (%d elements)", axis, n)
-				ok = false
-				continue
+			if n, known := ir.IntValue(extent); known {
+				if n <= 0 {
+					b.errorf(CodeSubscript, i, "the slice of axis %d is empty (%s)", axis, diag.Plural(int(n), "element"))
+					ok = false
+					continue
+				}
+				extent = &ir.ConstInt{Value: n, DType: ir.INDEX, Pos: b.at(i)}
 			}
 			s.offsets, s.extents = append(s.offsets, lo), append(s.extents, extent)
 		default:
