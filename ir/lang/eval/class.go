@@ -48,8 +48,12 @@ func (l *Loader) class(fr *frame, def *syntax.ClassDef) Value {
 			l.unknown("a class derived from %s", shortRepr(b))
 		}
 	}
+	var kws []NamedValue
 	for _, k := range def.Keywords {
 		v := l.eval(fr, k.Value)
+		if k.Name != "metaclass" {
+			kws = append(kws, NamedValue{k.Name, v})
+		}
 		if s, ok := v.(*Symbol); k.Name == "metaclass" && (!ok || !benign(s.Path)) {
 			l.at(fr, k)
 			l.unknown("a metaclass")
@@ -105,7 +109,23 @@ func (l *Loader) class(fr *frame, def *syntax.ClassDef) Value {
 			}
 		}
 	}
+	l.initSubclass(c, kws)
 	return c
+}
+
+// initSubclass tells the nearest base that wants to know of the new class.
+func (l *Loader) initSubclass(c *Class, kws []NamedValue) {
+	for _, k := range c.mro[1:] {
+		v, ok := k.attrs.get("__init_subclass__")
+		if !ok {
+			continue
+		}
+		if d, isDescriptor := v.(*descriptor); isDescriptor {
+			v = d.fn
+		}
+		l.call(&Bound{c, v}, nil, kws)
+		return
+	}
 }
 
 // foreignClass stands for a class of a package that is not evaluated. A class that derives from it works as far as its own code goes: what is
@@ -346,9 +366,14 @@ func (l *Loader) superAttr(x *super, name string) (Value, bool) {
 		}
 		past = past || c == x.after
 	}
-	if i, ok := x.self.(*Instance); ok {
-		if m := objectMethod(i.Class, name); m != nil {
-			return &Bound{i, m}, true
+	switch self := x.self.(type) {
+	case *Instance:
+		if m := objectMethod(self.Class, name); m != nil {
+			return &Bound{self, m}, true
+		}
+	case *Class:
+		if name == "__init_subclass__" {
+			return foreignInit, true
 		}
 	}
 	return nil, false

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -73,12 +74,42 @@ func (l *Loader) nextAuto(c *Class, name string, last Value) Value {
 	if !isInt {
 		l.unknown("enum.auto() after a value that is no integer")
 	}
-	for _, k := range c.mro {
-		if k.Name == "Flag" || k.Name == "IntFlag" {
-			return MakeInt(1).shift(i.bits())
-		}
+	if c.isFlag() {
+		return MakeInt(1).shift(i.bits())
 	}
 	return i.add(MakeInt(1))
+}
+
+// flagOp is x op y of two members of a Flag: a member, or a combination that has no name.
+func (l *Loader) flagOp(op string, x, y Value) Value {
+	a, ok1 := x.(*Instance)
+	b, ok2 := y.(*Instance)
+	if !ok1 || !ok2 || a.Class != b.Class || !a.Class.isFlag() || op != "|" && op != "&" && op != "^" {
+		return nil
+	}
+	va, _ := a.attrs.get("value")
+	vb, _ := b.attrs.get("value")
+	v := l.binary(op, va, vb)
+	for _, m := range l.enumMembers(a.Class) {
+		if mv, _ := m.(*Instance).attrs.get("value"); l.equal(mv, v) {
+			return m
+		}
+	}
+	m := &Instance{Class: a.Class}
+	for _, n := range [...]string{"name", "_name_"} {
+		m.attrs.set(n, None)
+	}
+	for _, n := range [...]string{"value", "_value_"} {
+		m.attrs.set(n, v)
+	}
+	if a.payload != nil {
+		m.payload = v
+	}
+	return m
+}
+
+func (c *Class) isFlag() bool {
+	return slices.ContainsFunc(c.mro, func(k *Class) bool { return k.Name == "Flag" || k.Name == "IntFlag" })
 }
 
 func (l *Loader) enumMembers(c *Class) []Value {

@@ -48,7 +48,7 @@ func (l *Loader) library(name string) *Module {
 	case "typing", "typing_extensions":
 		names = map[string]Value{"NamedTuple": namedTupleBase, "TYPE_CHECKING": Bool(false)}
 	case "contextlib":
-		names = map[string]Value{"suppress": &Symbol{"contextlib.suppress"}}
+		names = contextlibModule()
 	case "textwrap":
 		names = textwrapModule()
 	case "inspect":
@@ -241,6 +241,33 @@ func collectionsModule() map[string]Value {
 			}
 			return d
 		}),
+	}
+}
+
+// contextlibModule has the context managers that hide exceptions or do nothing.
+func contextlibModule() map[string]Value {
+	manager := func(name string, enter func(args Value) Value, exit func(l *Loader, args, exc Value) Value) *Class {
+		c := builtinClass(name, objectClass, func(l *Loader, c *Class, args []Value, kws []NamedValue) Value {
+			i := &Instance{Class: c}
+			i.attrs.set("args", &Tuple{Elems: args})
+			return i
+		})
+		given := func(self Value) Value { v, _ := self.(*Instance).attrs.get("args"); return v }
+		c.attrs.set("__enter__", builtinFunc("__enter__", func(l *Loader, args []Value, kws []NamedValue) Value { return enter(given(args[0])) }))
+		c.attrs.set("__exit__", builtinFunc("__exit__", func(l *Loader, args []Value, kws []NamedValue) Value { return exit(l, given(args[0]), args[2]) }))
+		return c
+	}
+	return map[string]Value{
+		"suppress": manager("suppress", func(Value) Value { return None }, func(l *Loader, args, exc Value) Value {
+			e, ok := exc.(*Instance)
+			return Bool(ok && l.catches(args, e))
+		}),
+		"nullcontext": manager("nullcontext", func(args Value) Value {
+			if t := args.(*Tuple); len(t.Elems) > 0 {
+				return t.Elems[0]
+			}
+			return None
+		}, func(*Loader, Value, Value) Value { return None }),
 	}
 }
 

@@ -85,3 +85,34 @@ func TestDedent(t *testing.T) {
 		}
 	}
 }
+
+func TestLibraryIdioms(t *testing.T) {
+	l, m := load(t, "m.py", `
+import contextlib, enum
+class Registry:
+    items = {}
+    def __init_subclass__(cls, tag=None, **kw):
+        super().__init_subclass__(**kw)
+        Registry.items[tag or cls.__name__] = cls
+class A(Registry): pass
+class B(Registry, tag="b"): pass
+NAMES = sorted(Registry.items)
+class F(enum.Flag):
+    X = enum.auto()
+    Y = enum.auto()
+    XY = 3
+BOTH = (F.X | F.Y).name, (F.X & F.Y).value
+with contextlib.suppress(KeyError, ValueError):
+    C = 1
+    {}["x"]
+    C = 2
+with contextlib.nullcontext(7) as d:
+    D = d
+E = __import__("math").floor(2.5)
+`)
+	for name, want := range map[string]string{"NAMES": "['A', 'b']", "BOTH": "('XY', 0)", "C": "1", "D": "7", "E": "2"} {
+		if got := show(l, m, name); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}

@@ -91,6 +91,9 @@ func (l *Loader) binary(op string, x, y Value) Value {
 	if v := l.operatorMethod(opMethods[op], x, y); v != nil {
 		return v
 	}
+	if v := l.flagOp(op, x, y); v != nil {
+		return v
+	}
 	x, y = plain(x), plain(y)
 	xi, xf, xInt, xFloat := number(x)
 	yi, yf, yInt, yFloat := number(y)

@@ -228,7 +228,11 @@ func (b *body) dimOf(base ir.Expr, i int64, at diag.Span) ir.Expr {
 
 // closed reports that an expression names nothing of the function: only literals and names of the module that are plain values.
 func (b *body) closed(x syntax.Expr) bool {
-	closed := true
+	closed, tests := true, false
+	switch x.(type) {
+	case *syntax.Compare, *syntax.BoolOp, *syntax.UnaryOp, *syntax.IfExp:
+		tests = true
+	}
 	var locals []string // names bound by comprehensions and lambdas inside x
 	syntax.Walk(x, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -253,8 +257,8 @@ func (b *body) closed(x syntax.Expr) bool {
 		case *valueExpr:
 			closed = false
 		case *syntax.Constant:
-			if n.Kind == syntax.None {
-				closed = false
+			if n.Kind == syntax.None && !tests {
+				closed = false // the TaskId of no task
 			}
 		}
 		return closed

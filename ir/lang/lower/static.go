@@ -134,8 +134,10 @@ func (b *body) staticText(x syntax.Expr) (string, bool) {
 		case eval.Float:
 			return fmt.Sprint(float64(v)), true
 		}
-		if e, ok := b.fromValue(v, x); ok {
-			return ir.PrintExpr(e), true
+		if text, ok := b.eval(&syntax.Call{Range: x.At(), Fun: &syntax.Name{Range: x.At(), ID: "repr"}, Args: []syntax.Expr{x}}); ok {
+			if s, isText := text.(eval.Str); isText {
+				return string(s), true
+			}
 		}
 		return "", false
 	}
