@@ -27,6 +27,7 @@ type RunRequest struct {
 	Dims    map[string]string
 	Policy  sim.Policy
 	Seed    uint64
+	Artifacts
 }
 
 // RunOutcome is what a single run did.
@@ -89,6 +90,11 @@ func (t *Tester) RunOnce(ctx context.Context, target *Target, req *RunRequest) (
 			return nil, append(ds, diag.AsList(err, CodeReference)...)
 		}
 		engine, out.Engine = t.nativeEngine(built, object), "compiled C++, "+job.Schedules[0].String()
+	}
+	if req.Artifacts.Dir != "" {
+		if more := req.Artifacts.write(ctx, t, job, job.Schedules[0], req.Artifacts.Dir); more.HasErrors() {
+			return nil, append(ds, more...)
+		}
 	}
 	results, err := engine.Run(ctx, job)
 	if err != nil {

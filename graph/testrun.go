@@ -38,6 +38,7 @@ type Tester struct {
 	Seed      uint64
 	Policy    *sim.Policy // only this order; nil: first in, first out, and random ones
 	Rerun     bool        // ignore cached verdicts
+	Artifacts Artifacts   // of every test, in a folder of its name
 }
 
 // Verdict is the outcome of one test.
@@ -76,6 +77,11 @@ func (t *Tester) run(ctx context.Context, test *TestConfig, target *Target, v *V
 	}
 	job := &exec.Job{Plan: built.Plan, Program: built.Program, Tensors: tensors, Scalars: scalars, Schedules: t.schedules(test),
 		Machine: t.Builder.WS.Config.machine(), Timeout: t.Builder.WS.Config.timeout()}
+	if t.Artifacts.Dir != "" {
+		if ds.Add(t.Artifacts.write(ctx, t, job, exec.Schedule{Policy: sim.FIFO}, filepath.Join(t.Artifacts.Dir, test.Name))...); ds.HasErrors() {
+			return ds
+		}
+	}
 	expect, err := t.expectation(ctx, test, target, job)
 	if err != nil {
 		return append(ds, diag.AsList(err, CodeReference)...)

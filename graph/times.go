@@ -52,8 +52,12 @@ func rtClusters(job *exec.Job) int {
 
 // Lines describes the times for people.
 func (t *Times) Lines() []string {
-	lines := []string{fmt.Sprintf("virtual time %s: orchestration %s, critical path %s, cube cores %.0f%% and vector cores %.0f%% busy on %d clusters",
-		nanoseconds(t.Total), nanoseconds(t.Orchestration), nanoseconds(t.CriticalPath), 100*t.AIC, 100*t.AIV, t.clusters)}
+	on := "1 cluster"
+	if t.clusters != 1 {
+		on = fmt.Sprintf("%d clusters", t.clusters)
+	}
+	lines := []string{fmt.Sprintf("virtual time %s: orchestration %s, critical path %s, cube cores %.0f%% and vector cores %.0f%% busy on %s",
+		nanoseconds(t.Total), nanoseconds(t.Orchestration), nanoseconds(t.CriticalPath), 100*t.AIC, 100*t.AIV, on)}
 	for _, s := range t.Slots {
 		lines = append(lines, fmt.Sprintf("timing slot %d: %s, from %s to %s", s.Slot, nanoseconds(s.End-s.Start), nanoseconds(s.Start), nanoseconds(s.End)))
 	}

@@ -18,6 +18,7 @@ import (
 type runFlags struct {
 	request   graph.RunRequest
 	out       string
+	artifacts artifactFlags
 	trace     string
 	noCompile bool
 	scalars   []string
@@ -46,6 +47,7 @@ func (a *app) runCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&f.noCompile, "no-compile", false, "interpret the plan instead of running the compiled C++")
 	cmd.Flags().StringVar(&f.out, "out", "", "write every output as `DIR`/<parameter>.npy")
 	cmd.Flags().StringVar(&f.trace, "trace", "", "write the trace to `FILE`")
+	f.artifacts.register(cmd)
 	f.load.register(cmd)
 	a.cacheFlags(cmd)
 	return cmd
@@ -70,6 +72,9 @@ func (a *app) run(ctx context.Context, what string, f *runFlags) error {
 		return err
 	}
 	if f.request.Policy, err = graph.PolicyNamed(f.policy); err != nil {
+		return err
+	}
+	if f.request.Artifacts, err = f.artifacts.get(a); err != nil {
 		return err
 	}
 	t, err := a.tester(b, testFlags{noCompile: f.noCompile})

@@ -28,6 +28,7 @@ type testFlags struct {
 	jobs      int
 	noCompile bool
 	rerun     bool
+	artifacts artifactFlags
 	load      loadFlags
 	only      selection
 }
@@ -39,6 +40,7 @@ func (f *testFlags) register(cmd *cobra.Command) {
 	cmd.Flags().IntVarP(&f.jobs, "jobs", "j", 0, "at most `N` tests at once (default: the number of cores)")
 	cmd.Flags().BoolVar(&f.noCompile, "no-compile", false, "run only the plan, not the compiled C++")
 	cmd.Flags().BoolVar(&f.rerun, "rerun", false, "run tests again whose result is cached")
+	f.artifacts.register(cmd)
 	f.load.register(cmd)
 }
 
@@ -73,6 +75,9 @@ func (a *app) tester(b *graph.Builder, f testFlags) (*graph.Tester, error) {
 			return nil, err
 		}
 		t.Policy = &p
+	}
+	if t.Artifacts, err = f.artifacts.get(a); err != nil {
+		return nil, err
 	}
 	if !f.noCompile {
 		if t.Toolchain, err = native.FindToolchain(b.WS.Config.Build.CXX); err != nil {

@@ -15,7 +15,10 @@ import (
 func Prepare(job *Job, s Schedule, runner sim.KernelRunner, names []string) (*sim.Runtime, []sim.Tensor, error) {
 	cfg := job.Machine
 	cfg.Policy, cfg.Seed, cfg.Kernels, cfg.Names, cfg.Record = s.Policy, s.Seed, runner, names, true
-	cfg.Check, cfg.Dirs = job.Inspect != nil, kernelDirs(job)
+	cfg.Check = job.Inspect != nil
+	if cfg.Check {
+		cfg.Dirs = KernelDirs(job)
+	}
 	rt, err := sim.New(cfg)
 	if err != nil {
 		return nil, nil, err
@@ -39,9 +42,9 @@ func Prepare(job *Job, s Schedule, runner sim.KernelRunner, names []string) (*si
 	return rt, entry, nil
 }
 
-// kernelDirs are the declared directions of each kernel's tensor parameters; only a checked run asks for them.
-func kernelDirs(job *Job) [][]ir.ParamDir {
-	if job.Inspect == nil || job.Program == nil {
+// KernelDirs are the declared directions of each kernel's tensor parameters.
+func KernelDirs(job *Job) [][]ir.ParamDir {
+	if job.Program == nil {
 		return nil
 	}
 	dirs := make([][]ir.ParamDir, len(job.Plan.Kernels))

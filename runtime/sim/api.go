@@ -181,6 +181,8 @@ type Config struct {
 	Names        []string // kernel id → name, for reports
 	Record       bool     // keep the trace
 	Check        bool     // keep the graph of accesses and edges that runtime/check needs
+	// Observe, when set, sees every task that runs kernels: before its first block and, done, after its last. It needs Check.
+	Observe func(m *Memory, n *Node, done bool)
 	// Dirs gives per kernel id the declared direction of each tensor parameter, where it is known: what a NO_DEP argument does.
 	Dirs [][]ir.ParamDir
 }

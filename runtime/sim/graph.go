@@ -25,7 +25,11 @@ type Node struct {
 	Kernels [3]int32
 	Blocks  int32
 	Manual  bool // submitted in a MANUAL scope
+	Early   bool // early resolve was allowed
+	DumpAll bool // all arguments are marked for a dump
+	Dump    []int
 	Args    []Arg
+	Scalars []Scalar
 	Pred    *Predicate
 	Preds   []Edge
 	Site    Site
@@ -109,6 +113,7 @@ func (g *Graph) add(r *Runtime, a *TaskArgs, t *task) {
 		Kind: NodeTask, ID: t.id, Ordinal: int(t.ordinal), Task: t.kind, Kernels: t.kernels, Blocks: t.blocks, Manual: r.inManual(),
 		Args: g.args.copy(t.args), Preds: g.edges.copy(g.preds), Site: t.site,
 	}
+	n.Early, n.DumpAll, n.Dump, n.Scalars = a.EarlyResolve, a.DumpAll, slices.Clone(a.Dump), slices.Clone(a.Scalars)
 	if t.kind == KindAlloc {
 		n.Kind, n.Ordinal = NodeAlloc, -1
 	}

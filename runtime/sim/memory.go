@@ -17,6 +17,7 @@ type Memory struct {
 type span struct {
 	addr  uint64
 	bytes []byte
+	made  int // regions made before it
 }
 
 // Map adds a zeroed region of size bytes (rounded up to whole pages; untouched pages cost nothing) and returns its address.
@@ -31,7 +32,7 @@ func (m *Memory) Map(size uint64) (uint64, error) {
 	i := sort.Search(len(m.regions), func(i int) bool { return m.regions[i].addr > addr })
 	m.regions = append(m.regions, span{})
 	copy(m.regions[i+1:], m.regions[i:])
-	m.regions[i] = span{addr, b}
+	m.regions[i] = span{addr, b, len(m.regions) - 1}
 	return addr, nil
 }
 
@@ -47,6 +48,16 @@ func (m *Memory) Bytes(addr, size uint64) []byte {
 		return nil
 	}
 	return r.bytes[off : off+size : off+size]
+}
+
+// Stable turns an address into one that is the same in every run of a program: regions are numbered in the order in which they were made, entry
+// tensors first, and lie 1 TiB apart. Addresses of other memory give 0.
+func (m *Memory) Stable(addr uint64) uint64 {
+	i := sort.Search(len(m.regions), func(i int) bool { return m.regions[i].addr > addr }) - 1
+	if i < 0 || addr-m.regions[i].addr > uint64(len(m.regions[i].bytes)) {
+		return 0
+	}
+	return uint64(m.regions[i].made+1)<<40 + addr - m.regions[i].addr
 }
 
 // has reports that the size bytes at addr are inside one region.

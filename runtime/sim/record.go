@@ -13,6 +13,7 @@ type recorder struct {
 	events []trace.Event
 	names  map[bufferKey]string
 	blocks arena[trace.Block]
+	scopes []ScopeMark
 	made   []madeBuffer // every buffer made so far, in order
 	hosts  []uint64     // addresses of unknown origin
 	allocs int          // buffers made by allocations
@@ -73,12 +74,12 @@ func (c *recorder) tensor(r *Runtime, t *Tensor) trace.Tensor {
 	name, off := c.buffer(r, t)
 	return trace.Tensor{
 		Buf: name, Off: t.Start + off/uint64(t.DType.Bytes()), Shape: t.Shape, Strides: t.Strides,
-		DType: rtName(t.DType), ManualDep: t.ManualDep, Ops: t.Ops,
+		DType: TypeName(t.DType), ManualDep: t.ManualDep, Ops: t.Ops,
 	}
 }
 
 func created(info *CreateInfo, t *Tensor, name string) trace.NewTensor {
-	n := trace.NewTensor{Buf: name, Shape: t.Shape, DType: rtName(info.DType), ManualDep: info.ManualDep}
+	n := trace.NewTensor{Buf: name, Shape: t.Shape, DType: TypeName(info.DType), ManualDep: info.ManualDep}
 	if info.HasInit {
 		n.Init = fmt.Sprintf("%d/%d", info.Init, info.DType.Bytes())
 	}

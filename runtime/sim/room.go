@@ -60,6 +60,7 @@ func (r *Runtime) waitForDeps(g *ring, t *task, n int, site Site) bool {
 		}
 	}
 	g.deps += n
+	g.allDeps += uint64(n)
 	p := &r.stats.Rings[r.number(g)]
 	p.Deps = max(p.Deps, g.deps)
 	return true

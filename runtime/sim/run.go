@@ -33,7 +33,7 @@ type worker struct {
 
 // runAll runs the kernels of tasks that start at the same time.
 func (r *Runtime) runAll(tasks []*task) bool {
-	if r.cfg.Policy != Parallel || r.cfg.Kernels == nil || len(tasks) == 0 || len(tasks) == 1 && tasks[0].blocks == 1 || !r.hire() {
+	if r.cfg.Policy != Parallel || r.cfg.Kernels == nil || r.cfg.Observe != nil || len(tasks) == 0 || len(tasks) == 1 && tasks[0].blocks == 1 || !r.hire() {
 		for _, t := range tasks {
 			if !r.runKernels(t) {
 				return false
@@ -127,6 +127,7 @@ func (r *Runtime) runKernels(t *task) bool {
 		return true
 	}
 	written := r.watchOutputs(t)
+	r.observe(t, false)
 	p := part{t: t, to: t.blocks, watch: r.watchAccesses()}
 	r.self.runner = r.cfg.Kernels
 	r.self.run(r, &p, t.blocks > 1 && r.backwards())
@@ -134,10 +135,17 @@ func (r *Runtime) runKernels(t *task) bool {
 		r.kernelFailed(t, p.kernel, p.block, p.err)
 		return false
 	}
+	r.observe(t, true)
 	p.watch.keep(r, t)
 	written.done(r, t)
 	r.timed(t)
 	return true
+}
+
+func (r *Runtime) observe(t *task, done bool) {
+	if r.cfg.Observe != nil && r.graph != nil {
+		r.cfg.Observe(&r.mem, r.graph.nodeOf(t), done)
+	}
 }
 
 func sizedTimes(t *task) []uint64 {

@@ -130,6 +130,7 @@ func New(cfg Config) (*Runtime, error) {
 	}
 	if cfg.Record {
 		r.rec = newRecorder()
+		r.markScope(Site{}, false)
 	}
 	if cfg.Check {
 		r.graph = &Graph{}
@@ -219,6 +220,7 @@ func (r *Runtime) Finish() error {
 				WithHint("every scope begin needs its end"))
 		}
 		if r.fatal == nil {
+			r.markScope(Site{}, true)
 			r.closeScope()
 			r.drain()
 			r.reportIdleKernels()

@@ -40,6 +40,7 @@ func (r *Runtime) ScopeBegin(manual bool, site Site) {
 		r.manualDepth = r.depth()
 	}
 	r.stats.MaxDepth = max(r.stats.MaxDepth, r.depth())
+	r.markScope(site, false)
 	if r.rec != nil {
 		r.rec.add(&trace.ScopeBegin{Manual: manual, Site: site})
 	}
@@ -58,6 +59,7 @@ func (r *Runtime) ScopeEnd(site Site) {
 	if r.manualDepth == r.depth() {
 		r.manualDepth = -1
 	}
+	r.markScope(r.scopes[r.depth()].site, true)
 	r.closeScope()
 	if r.rec != nil {
 		r.rec.add(&trace.ScopeEnd{Site: site})
@@ -82,4 +84,36 @@ func (r *Runtime) closeScope() {
 			r.reclaim(&r.rings[i])
 		}
 	}
+}
+
+// ScopeMark is the begin or end of a scope with the state of its ring. Counters are cumulative: what was given back so far, and what was handed out.
+type ScopeMark struct {
+	Site  Site // of the scope's begin; none for the root scope
+	End   bool
+	Depth int
+	Ring  int
+	Host  uint64 // virtual time
+	Tasks [2]uint64
+	Heap  [2]uint64
+	Deps  [2]uint64
+	Map   int // live writers in the overlap map
+}
+
+// ScopeMarks returns the scopes of the run in order, the root scope included; nil without Config.Record.
+func (r *Runtime) ScopeMarks() []ScopeMark {
+	if r.rec == nil {
+		return nil
+	}
+	return r.rec.scopes
+}
+
+func (r *Runtime) markScope(site Site, end bool) {
+	if r.rec == nil {
+		return
+	}
+	g := &r.rings[r.ringNumber()]
+	r.rec.scopes = append(r.rec.scopes, ScopeMark{
+		Site: site, End: end, Depth: r.depth(), Ring: r.ringNumber(), Host: r.machine.host, Tasks: [2]uint64{uint64(g.tail), uint64(g.head)},
+		Heap: [2]uint64{g.heapTail, g.heapHead}, Deps: [2]uint64{g.allDeps - uint64(g.deps), g.allDeps}, Map: r.omap.Len() - r.kept,
+	})
 }

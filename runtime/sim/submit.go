@@ -191,7 +191,7 @@ func checkCreate(c *CreateInfo) *diag.Diagnostic {
 	case len(c.Shape) > MaxDims:
 		return diag.Errorf(CodeTensor, Site{}, "a buffer of %d dimensions: at most %d", len(c.Shape), MaxDims).
 			WithHint("merge dimensions")
-	case rtName(c.DType) == "":
+	case TypeName(c.DType) == "":
 		return diag.Errorf(CodeTensor, Site{}, "the runtime has no element type for %s", c.DType).
 			WithHint("store the elements in a dtype that the runtime knows, such as INT8 for packed 4-bit values")
 	case n > math.MaxUint32:
@@ -256,7 +256,7 @@ func (r *Runtime) checkHandle(t *Tensor) *diag.Diagnostic {
 	case len(t.Shape) > MaxDims || len(t.Strides) != len(t.Shape):
 		return diag.Errorf(CodeTensor, Site{}, "a tensor of %d dimensions with %d strides: at most %d of both", len(t.Shape), len(t.Strides), MaxDims).
 			WithHint("give one stride for each dimension, and merge dimensions with a reshape when there are more")
-	case rtName(t.DType) == "":
+	case TypeName(t.DType) == "":
 		return diag.Errorf(CodeTensor, Site{}, "the runtime has no element type for %s", t.DType).
 			WithHint("store the elements in a dtype that the runtime knows, such as INT8 for packed 4-bit values")
 	}

@@ -109,7 +109,8 @@ type ring struct {
 	heapHead, heapTail uint64 // cumulative bytes handed out and given back
 	virgin             uint64 // heap offset from which memory was never handed out
 	depPool            int
-	deps               int // dependency entries of the tasks in the window
+	deps               int    // dependency entries of the tasks in the window
+	allDeps            uint64 // ever taken
 	nodeOf             []int32
 }
 

@@ -19,7 +19,7 @@ func Contiguous(addr uint64, d ir.DType, shape []uint32) (Tensor, error) {
 	if err != nil {
 		return Tensor{}, err
 	}
-	if rtName(d) == "" {
+	if TypeName(d) == "" {
 		return Tensor{}, diag.Errorf(CodeTensor, Site{}, "the runtime has no element type for %s", d).
 			WithHint("store the elements in a dtype that the runtime knows, such as INT8 for packed 4-bit values")
 	}
@@ -211,7 +211,8 @@ var rtNames = [256]string{
 	ir.FP8E8M0: "FP8E8M0", ir.FP4: "FP4E2M1", ir.HF4: "HF4", ir.HF8: "HF8",
 }
 
-func rtName(d ir.DType) string { return rtNames[d] }
+// TypeName is the runtime's name of an element type, such as FLOAT32; "" when it has none.
+func TypeName(d ir.DType) string { return rtNames[d] }
 
 // AccessType is the type under which an element of dtype d is read and written: int32, float32, bool8, half16, …
 func AccessType(d ir.DType) string {
