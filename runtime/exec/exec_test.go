@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
@@ -43,6 +44,11 @@ class P:
 
 // job is the program with a = 1, b = 2, 3, 4…, d = 0.
 func job(t *testing.T, schedules ...Schedule) *Job {
+	t.Helper()
+	return jobOf(t, source, schedules...)
+}
+
+func jobOf(t *testing.T, source string, schedules ...Schedule) *Job {
 	t.Helper()
 	reg := ops.Builtin()
 	unit, ds := lang.Load("p.py", lang.Options{Ops: reg, ReadFile: func(string) ([]byte, error) { return []byte(source), nil }})
@@ -106,6 +112,41 @@ func TestPlanStopsWhenCancelled(t *testing.T) {
 	cancel(why)
 	if _, err := (&Plan{Ops: ops.Builtin()}).Run(ctx, job(t, Schedule{})); !errors.Is(err, why) {
 		t.Errorf("%v", err)
+	}
+}
+
+// 63: what never ends is stopped, in a kernel or in the orchestration, and the report says where.
+func TestPlanStopsWhatNeverEnds(t *testing.T) {
+	kernel := strings.Replace(source, "        return pl.store(pl.load(a, [0, 0], [8, 16]), [0, 0], c)", `        n: pl.Scalar[pl.INT64] = 4
+        while n > 0:
+            c = pl.store(pl.load(a, [0, 0], [8, 16]), [0, 0], c)
+        return c`, 1)
+	orchestration := strings.Replace(source, "        d = self.add(a, b, d)\n", `        n: pl.Scalar[pl.INT64] = 4
+        while n > 0:
+            n = n + 1
+            d = self.add(a, b, d)
+`, 1)
+	for name, c := range map[string]struct {
+		source, message string
+		line, related   int32
+	}{
+		"kernel":        {kernel, "kernel top failed in task 1, block 0 of 1: kernel 'top': it did not end within 20ms", 22, 15},
+		"orchestration": {orchestration, "it did not end within 20ms", 0, 0},
+	} {
+		if c.source == source {
+			t.Fatal("the program is not as expected")
+		}
+		j := jobOf(t, c.source, Schedule{Policy: sim.FIFO})
+		j.Timeout = 20 * time.Millisecond
+		results, err := (&Plan{Ops: ops.Builtin()}).Run(context.Background(), j)
+		if err != nil || len(results) != 1 || len(results[0].Diags) == 0 {
+			t.Errorf("%s: %v, %v", name, results, err)
+			continue
+		}
+		d := results[0].Diags[0]
+		if d.Code != CodeTimeout || !strings.Contains(d.Message, c.message) || !d.Span.IsValid() || c.line > 0 && (d.Span.Line != c.line || len(d.Related) == 0 || d.Related[0].Span.Line != c.related) {
+			t.Errorf("%s: %v, %v", name, d, d.Related)
+		}
 	}
 }
 

@@ -75,18 +75,23 @@ type Plan struct{ Ops *ops.Registry }
 
 // Run implements Engine.
 func (e *Plan) Run(ctx context.Context, job *Job) ([]Result, error) {
-	runner := kernels.New(job.Program, e.Ops).Runner(job.Plan.Kernels)
+	program := kernels.New(job.Program, e.Ops)
+	limit := newDeadline(ctx, job)
+	program.Stop = limit.check
+	runner := program.Runner(job.Plan.Kernels)
 	names := KernelNames(job.Plan.Kernels)
 	var results []Result
 	for _, s := range job.Schedules {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
+		limit.start()
 		rt, entry, err := Prepare(job, s, runner, names)
 		if err != nil {
 			return nil, err
 		}
-		runErr := interp.Run(job.Plan, interp.Args{Tensors: entry, Scalars: job.Scalars, Stop: func() error { return context.Cause(ctx) }}, rt)
+		runErr := interp.Run(job.Plan, interp.Args{Tensors: entry, Scalars: job.Scalars, Stop: limit.check}, rt)
+		limit.end()
 		if err := context.Cause(ctx); err != nil {
 			rt.Close()
 			return nil, err
@@ -107,4 +112,5 @@ func (e *Plan) Run(ctx context.Context, job *Job) ([]Result, error) {
 const (
 	CodeInternal diag.Code = "PTO-R120" // an interpreter error without a code of its own
 	CodeData     diag.Code = "PTO-R121" // entry data that does not fit its tensor
+	CodeTimeout  diag.Code = "PTO-R122" // a run that did not end in time
 )

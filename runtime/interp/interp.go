@@ -173,6 +173,10 @@ const stopEvery = 256
 func (fr *frame) step() {
 	if fr.stop != nil && fr.steps%stopEvery == 0 {
 		if err := fr.stop(); err != nil {
+			if d, ok := err.(*diag.Diagnostic); ok {
+				d.Span = fr.site()
+				fr.endless(d)
+			}
 			panic(stopped{err})
 		}
 	}

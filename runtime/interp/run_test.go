@@ -374,7 +374,7 @@ func TestErrors(t *testing.T) {
 		}, CodeShift, 1},
 		{"endless loop", func(b *b) []plan.Stmt {
 			return []plan.Stmt{&plan.While{At: b.at(), Cond: num(1)}}
-		}, CodeSteps, 1},
+		}, CodeEndless, 1},
 		{"array index", func(b *b) []plan.Stmt {
 			a := name("a")
 			return []plan.Stmt{

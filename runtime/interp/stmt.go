@@ -56,7 +56,9 @@ func (c *compiler) stmt(s plan.Stmt) action {
 		return func(fr *frame) {
 			depth := len(fr.loops)
 			fr.loops = append(fr.loops, sim.Trip{Var: "trip"})
-			for cond(fr) {
+			var before snapshot
+			for trip := int64(0); cond(fr); trip++ {
+				fr.cycles(&before, trip)
 				fr.step()
 				body(fr)
 				fr.stmt = s
@@ -119,9 +121,13 @@ func (c *compiler) loop(s *plan.For) action {
 		test = down
 	}
 	body := c.block(s.Body)
+	to, by := c.to(stop, cI64).i, c.to(step, cI64).i
 	return func(fr *frame) {
 		depth := len(fr.loops)
 		fr.loops = append(fr.loops, sim.Trip{Var: s.Var.Hint})
+		if fr.ints[v] = start(fr); test(fr) {
+			fr.tooLong(s, fr.ints[v], to(fr), by(fr))
+		}
 		for fr.ints[v] = start(fr); test(fr); fr.ints[v] = next(fr) {
 			fr.step()
 			fr.loops[depth].Value = fr.ints[v]

@@ -467,7 +467,7 @@ func (c *compiler) forStmt(s *ir.For) {
 		for v := from; m.err == nil && (step > 0 && v < to || step < 0 && v > to); v += step {
 			m.ints[i] = v
 			m.run(body)
-			if m.endTrip() {
+			if m.endTrip() || m.tick(at) {
 				break
 			}
 		}
@@ -482,6 +482,7 @@ func (c *compiler) whileStmt(s *ir.While) {
 	var cond intExpr
 	before := c.nested(func() { cond = c.intExpr(s.Cond) })
 	body := c.loopBody(s.Body, iters)
+	at := c.site("", s.Pos)
 	c.emit(func(m *machine) {
 		for {
 			m.run(before)
@@ -489,7 +490,7 @@ func (c *compiler) whileStmt(s *ir.While) {
 				return
 			}
 			m.run(body)
-			if m.err != nil || m.endTrip() {
+			if m.err != nil || m.endTrip() || m.tick(at) {
 				return
 			}
 		}

@@ -18,6 +18,9 @@ import (
 
 // Program holds the compiled kernels of one program. It may be shared; its Runners may not.
 type Program struct {
+	// Stop, when set, is asked now and then in loops; its error ends the kernel. Set it before the first run.
+	Stop func() error
+
 	ir    *ir.Program
 	reg   *ops.Registry
 	funcs map[string]*ir.Function
@@ -161,7 +164,7 @@ func (r *Runner) exec(k *kernel, mem *sim.Memory, c *sim.KernelCall, p *pipes) (
 	m.ints, m.floats = sized(m.ints, k.ints), sized(m.floats, k.floats)
 	m.regs, m.arrays = sized(m.regs, k.regs), sized(m.arrays, k.arrays)
 	m.bind(mem, c)
-	m.work = sim.Work{}
+	m.work, m.asks = sim.Work{}, r.p.Stop
 	if m.err == nil {
 		m.run(k.body)
 	}

@@ -15,7 +15,9 @@ type machine struct {
 
 	at     *site    // the op that runs
 	work   sim.Work // done so far
-	warned *site    // the last op that was found to read what nothing has written
+	trips  uint32   // of loops, to ask now and then whether to stop
+	asks   func() error
+	warned *site // the last op that was found to read what nothing has written
 
 	err  error
 	stop stopKind
@@ -77,6 +79,26 @@ func (m *machine) fail(s *site, c diag.Code, format string, args ...any) {
 		d = d.WithRelated(m.call.Site, "the task was submitted here")
 	}
 	m.err = d
+}
+
+// askEvery is how many loop trips pass between two questions whether to stop.
+const askEvery = 1024
+
+// tick counts a loop trip; true ends the loop, because the kernel is to stop.
+func (m *machine) tick(at *site) bool {
+	if m.trips++; m.trips%askEvery != 0 || m.asks == nil {
+		return false
+	}
+	err := m.asks()
+	if d, ok := err.(*diag.Diagnostic); ok {
+		m.fail(at, d.Code, "%s", d.Message)
+		if x, ok := m.err.(*diag.Diagnostic); ok {
+			m.err = x.WithHint("%s", d.Hint)
+		}
+	} else if err != nil {
+		m.err = err
+	}
+	return err != nil
 }
 
 // run runs a block.

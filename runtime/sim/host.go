@@ -23,6 +23,7 @@ func (r *Runtime) ReadAs(t Tensor, idx []uint32, typ string, size int, site Site
 	if r.fatal != nil {
 		return 0
 	}
+	r.stats.Reads++
 	v := load(b)
 	if count, _ := Unwritten(t.DType, b, 0, len(b)/max(t.DType.Bytes(), 1), 1); count > 0 {
 		r.warn(diag.Warningf(CodeUnwritten, site, "this reads an element that nothing has written").
@@ -53,6 +54,7 @@ func (r *Runtime) WriteAs(t Tensor, idx []uint32, bits uint64, typ string, size 
 	if r.fatal != nil {
 		return
 	}
+	r.stats.Writes++
 	for i := range b {
 		b[i] = byte(bits >> (8 * i))
 	}

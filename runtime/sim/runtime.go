@@ -236,6 +236,12 @@ func (r *Runtime) Finish() error {
 	return r.diags.Err()
 }
 
+// Idle reports that no task is left to run: until the next submit only the orchestration itself changes memory.
+func (r *Runtime) Idle() bool {
+	return r.ready.len() == 0 && len(r.machine.running) == 0 && r.arrivals.next() == nil && r.cohorts.len() == 0 &&
+		r.shapes[shapeMix].len() == 0 && r.shapes[shapeAIC].len() == 0 && r.shapes[shapeAIV].len() == 0
+}
+
 // Trace returns the recorded events, nil without Config.Record.
 func (r *Runtime) Trace() []trace.Event {
 	if r.rec == nil {

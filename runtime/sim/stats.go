@@ -3,6 +3,7 @@ package sim
 // Stats counts what a run did. Times are virtual nanoseconds.
 type Stats struct {
 	Tasks, Allocs, Skipped int
+	Reads, Writes          int    // element accesses of the orchestration
 	Edges                  [3]int // distinct producers by EdgeKind
 	MaxDepth               int    // deepest scope
 	MaxScopeTasks          int    // most tasks in one scope, without those of scopes inside it
