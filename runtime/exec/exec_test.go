@@ -115,8 +115,8 @@ func TestPlanStopsWhenCancelled(t *testing.T) {
 	}
 }
 
-// 63: what never ends is stopped, in a kernel or in the orchestration, and the report says where.
-func TestPlanStopsWhatNeverEnds(t *testing.T) {
+// What never ends is stopped, in a kernel or in the orchestration, and the report says where.
+func Test63PlanStopsWhatNeverEnds(t *testing.T) {
 	kernel := strings.Replace(source, "        return pl.store(pl.load(a, [0, 0], [8, 16]), [0, 0], c)", `        n: pl.Scalar[pl.INT64] = 4
         while n > 0:
             c = pl.store(pl.load(a, [0, 0], [8, 16]), [0, 0], c)

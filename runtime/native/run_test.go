@@ -129,7 +129,7 @@ func runOK(t testing.TB, e *Engine, job *exec.Job) []exec.Result {
 }
 
 // The code of the mission documents and the file with every naming generation run, and make exactly the calls that stand there.
-func TestMissionSnippetsRun(t *testing.T) {
+func Test66MissionSnippetsRun(t *testing.T) {
 	five := math.Float32bits(0.5)
 	for _, c := range []struct {
 		file    string

@@ -13,23 +13,24 @@ import (
 )
 
 func TestAlloc(t *testing.T) {
-	for _, n := range []int{1, 16, 32} { // 41
-		p := newProg(t, Config{})
-		o := p.alloc(slices.Repeat([][]uint32{{4, 4}}, n)...)
-		if len(o.Tensors) != n || o.Task == InvalidTask {
-			t.Errorf("alloc of %d gave %d", n, len(o.Tensors))
-		}
-		for _, x := range o.Tensors {
-			if x.Owner != o.Task || !x.IsContiguous() || x.NumElems() != 16 {
-				t.Errorf("buffer %+v", x)
+	for _, n := range []int{0, 1, 16, 32, 33} {
+		t.Run(fmt.Sprintf("41 %d infos", n), func(t *testing.T) {
+			p := newProg(t, Config{})
+			o := p.alloc(slices.Repeat([][]uint32{{4, 4}}, n)...)
+			if n == 0 || n == 33 {
+				wantFatal(t, p.Runtime, InvalidArgs, CodeAlloc, fmt.Sprintf("an allocation of %d buffers", n))
+				return
 			}
-		}
-		p.finish()
-	}
-	for _, n := range []int{0, 33} {
-		p := newProg(t, Config{})
-		p.alloc(slices.Repeat([][]uint32{{4}}, n)...)
-		wantFatal(t, p.Runtime, InvalidArgs, CodeAlloc, fmt.Sprintf("an allocation of %d buffers", n))
+			if len(o.Tensors) != n || o.Task == InvalidTask {
+				t.Errorf("alloc of %d gave %d", n, len(o.Tensors))
+			}
+			for _, x := range o.Tensors {
+				if x.Owner != o.Task || !x.IsContiguous() || x.NumElems() != 16 {
+					t.Errorf("buffer %+v", x)
+				}
+			}
+			p.finish()
+		})
 	}
 	for name, a := range map[string]TaskArgs{ // 42
 		"scalar": {Args: []Arg{create(4)}, Scalars: []Scalar{{1, "i64"}}},
@@ -58,8 +59,8 @@ func TestAlloc(t *testing.T) {
 	})
 }
 
-// 45: every operator, true and false, for the signed widths and a negative target.
-func TestPredicates(t *testing.T) {
+// Every operator, true and false, for the signed widths and a negative target.
+func Test45Predicates(t *testing.T) {
 	holds := func(op ir.BinOp, a, b int64) bool {
 		switch op {
 		case ir.Eq:
@@ -98,7 +99,7 @@ func TestPredicates(t *testing.T) {
 	}
 }
 
-func TestPredicateTiming(t *testing.T) {
+func Test45PredicateTiming(t *testing.T) {
 	for policy := FIFO; int(policy) < Policies; policy++ {
 		p := newProg(t, Config{Policy: policy, Kernels: kernels{1: func(m *Memory, c *KernelCall) error {
 			m.Bytes(c.Args[0].Tensor.Addr, 4)[0] = 1
@@ -133,7 +134,11 @@ func TestPredicateMisuse(t *testing.T) {
 			wantFatal(t, p.Runtime, InvalidArgs, CodePredicate, tt.text)
 		})
 	}
-	for _, d := range []ir.DType{ir.UINT8, ir.FP32, ir.BOOL} { // 46: allowed by the runtime, and surprising
+}
+
+// Allowed by the runtime, and surprising.
+func Test46PredicateOnUnsignedAndFloat(t *testing.T) {
+	for _, d := range []ir.DType{ir.UINT8, ir.FP32, ir.BOOL} {
 		p := newProg(t, Config{})
 		x := p.ext(d, 4)
 		p.Memory().Bytes(x.Addr, 4)[0] = 200
@@ -148,12 +153,8 @@ func TestPredicateMisuse(t *testing.T) {
 	}
 }
 
-func TestLaunch(t *testing.T) {
-	run := func(p *prog, args ...any) []string {
-		p.task(args...)
-		return nil
-	}
-	for _, n := range []int32{1, 8, 16, 17, 100} { // 48
+func Test48Blocks(t *testing.T) {
+	for _, n := range []int32{1, 8, 16, 17, 100} {
 		for policy := FIFO; int(policy) < Policies; policy++ {
 			var seen []int
 			p := newProg(t, Config{Policy: policy, Kernels: runner(func(m *Memory, c *KernelCall) error {
@@ -163,7 +164,7 @@ func TestLaunch(t *testing.T) {
 				seen = append(seen, c.Block)
 				return nil
 			})})
-			run(p, blocks(n))
+			p.task(blocks(n))
 			p.finish()
 			slices.Sort(seen)
 			if len(seen) != int(n) || seen[0] != 0 || seen[n-1] != int(n)-1 {
@@ -171,7 +172,10 @@ func TestLaunch(t *testing.T) {
 			}
 		}
 	}
-	for _, tt := range []struct { // 49
+}
+
+func TestLaunch(t *testing.T) {
+	for _, tt := range []struct {
 		name string
 		args []any
 		ok   bool
@@ -194,23 +198,27 @@ func TestLaunch(t *testing.T) {
 			}
 		})
 	}
-	for _, n := range []int32{-1, 32768} { // 53: 0 is "not set" here; builders report it
-		p := newProg(t, Config{})
-		p.task(blocks(n))
-		wantFatal(t, p.Runtime, InvalidArgs, CodeBlocks, fmt.Sprintf("%d blocks", n))
+	for _, n := range []int32{-1, 32768} { // 0 is "not set" here; builders report it
+		t.Run(fmt.Sprintf("53 %d blocks", n), func(t *testing.T) {
+			p := newProg(t, Config{})
+			p.task(blocks(n))
+			wantFatal(t, p.Runtime, InvalidArgs, CodeBlocks, fmt.Sprintf("%d blocks", n))
+		})
 	}
-	for _, slot := range []int32{0, 15, 16, -2} { // 54
-		p := newProg(t, Config{})
-		p.task(func(a *TaskArgs) { a.TimingSlot = slot })
-		if slot >= 0 && slot <= 15 {
-			p.finish()
-		} else {
-			wantFatal(t, p.Runtime, InvalidArgs, CodeTimingSlot, fmt.Sprint(slot))
-		}
+	for _, slot := range []int32{0, 15, 16, -2} {
+		t.Run(fmt.Sprintf("54 timing slot %d", slot), func(t *testing.T) {
+			p := newProg(t, Config{})
+			p.task(func(a *TaskArgs) { a.TimingSlot = slot })
+			if slot >= 0 && slot <= 15 {
+				p.finish()
+			} else {
+				wantFatal(t, p.Runtime, InvalidArgs, CodeTimingSlot, fmt.Sprint(slot))
+			}
+		})
 	}
 }
 
-func TestMixed(t *testing.T) {
+func Test50Mixed(t *testing.T) {
 	lanes := func(cluster bool, kernels [3]int32) string {
 		var s []string
 		one := func(c *KernelCall) {
@@ -244,12 +252,15 @@ func TestMixed(t *testing.T) {
 		{true, [3]int32{3, 4, 4}, "3; lane 0 kernel 3 sub 0 mixed true block 0; lane 1 kernel 4 sub 0 mixed true block 0; lane 2 kernel 4 sub 1 mixed true block 0; 3; lane 0 kernel 3 sub 0 mixed true block 1; lane 1 kernel 4 sub 0 mixed true block 1; lane 2 kernel 4 sub 1 mixed true block 1"},
 		{false, [3]int32{-1, -1, 4}, "lane 1 kernel 4 sub 0 mixed false block 0; lane 1 kernel 4 sub 0 mixed false block 1"}, // 51
 	}
-	for _, tt := range tests { // 50
+	for _, tt := range tests {
 		if got := lanes(tt.cluster, tt.kernels); got != tt.want {
 			t.Errorf("%v: %s\nwant %s", tt.kernels, got, tt.want)
 		}
 	}
-	for _, launch := range []func(*TaskArgs){mixed(-1, -1, -1), kernel(-1), func(a *TaskArgs) { a.Kind = KindAIC }} { // 52
+}
+
+func Test52NoSlot(t *testing.T) {
+	for _, launch := range []func(*TaskArgs){mixed(-1, -1, -1), kernel(-1), func(a *TaskArgs) { a.Kind = KindAIC }} {
 		p := newProg(t, Config{})
 		p.task(launch)
 		wantFatal(t, p.Runtime, InvalidArgs, CodeKernel, "without a kernel")
@@ -261,8 +272,8 @@ type clusterRunner func(calls []KernelCall)
 func (f clusterRunner) Run(m *Memory, c *KernelCall) error             { return errors.New("not together") }
 func (f clusterRunner) RunCluster(m *Memory, calls []KernelCall) error { f(calls); return nil }
 
-// 56: element accesses wait for the writers that the runtime knows.
-func TestElementAccess(t *testing.T) {
+// Element accesses wait for the writers that the runtime knows.
+func Test56ElementAccess(t *testing.T) {
 	add := kernels{1: func(m *Memory, c *KernelCall) error {
 		x := c.Args[0].Tensor
 		setF32(m, x, f32(m, x)[0]+1)
@@ -317,7 +328,7 @@ func TestElementAccess(t *testing.T) {
 	})
 }
 
-func TestArgumentLimits(t *testing.T) { // 58
+func Test58ArgumentLimits(t *testing.T) {
 	for _, n := range []int{32, 33} {
 		p := newProg(t, Config{})
 		x := p.ext(ir.FP32, 4)
@@ -442,8 +453,8 @@ func TestVersions(t *testing.T) {
 	wantFatal(t, p.Runtime, InvalidArgs, CodeVersion, "version 0 of a tensor that was written as version 1")
 }
 
-// 61: a kernel that writes nothing is reported once, at its first task.
-func TestIdleKernels(t *testing.T) {
+// A kernel that writes nothing is reported once, at its first task.
+func Test61IdleKernels(t *testing.T) {
 	run := func(check bool, f func(m *Memory, c *KernelCall) error) []diag.Code {
 		p := newProg(t, Config{Check: check, Kernels: kernels{0: f}})
 		x := p.ext(ir.FP32, 4)
@@ -471,7 +482,8 @@ func TestIdleKernels(t *testing.T) {
 	}
 }
 
-func TestKernelsAreRecordedAsGiven(t *testing.T) { // 51: the lone second lane keeps its place in the trace
+// A lone second lane keeps its place in the trace.
+func Test51KernelsAreRecordedAsGiven(t *testing.T) {
 	p := newProg(t, Config{Record: true, Names: []string{"k"}})
 	a := TaskArgs{Kind: KindMixed, Kernels: [3]int32{-1, -1, 0}, TimingSlot: -1}
 	p.Submit(&a, p.site())

@@ -82,8 +82,8 @@ func TestLimitsOfSingleRings(t *testing.T) {
 	}
 }
 
-// 26: even and odd columns share no byte. The runtime cannot see that and orders them; asked for the exact answer it does not.
-func TestExactOverlap(t *testing.T) {
+// Even and odd columns share no byte. The runtime cannot see that and orders them; asked for the exact answer it does not.
+func Test26ExactOverlap(t *testing.T) {
 	for exact, want := range map[bool]string{false: "1<0 2<0,1 3<0,1,2", true: "2<1 3<0,1,2"} {
 		p := newProg(t, Config{Check: true, ExactOverlap: exact})
 		x := p.ext(ir.FP32, 8, 8)

@@ -142,8 +142,8 @@ func randomHandle(rng *rand.Rand, addr uint64) Tensor {
 	return t
 }
 
-// 32: a true overlap is never missed, and "covers" never claims too much.
-func TestRelateAgainstByteSets(t *testing.T) {
+// A true overlap is never missed, and "covers" never claims too much.
+func Test32OverlapAgainstByteSets(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var counts [3]int
 	for range 60000 {

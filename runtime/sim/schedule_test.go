@@ -184,8 +184,8 @@ func TestSchedulesAgree(t *testing.T) {
 	}
 }
 
-// 55: early resolve is a hint.
-func TestEarlyResolveChangesNothing(t *testing.T) {
+// Early resolve is a hint.
+func Test55EarlyResolveChangesNothing(t *testing.T) {
 	run := func(early bool) (string, []int) {
 		p := newProg(t, Config{Check: true})
 		x := p.ext(ir.FP32, 4)

@@ -59,7 +59,7 @@ func TestScopes(t *testing.T) {
 	})
 }
 
-func TestTaskIDsAndRings(t *testing.T) {
+func Test38TaskIDsAndRings(t *testing.T) {
 	p := newProg(t, Config{})
 	var ids []string
 	note := func() { ids = append(ids, p.task().Task.String()) }
@@ -68,7 +68,7 @@ func TestTaskIDsAndRings(t *testing.T) {
 		note()
 		p.auto(func() {
 			note()
-			p.auto(func() { // 38: depth 3 and deeper share ring 3
+			p.auto(func() { // depth 3 and deeper share ring 3
 				note()
 				p.auto(func() { note(); p.auto(note) })
 			})
@@ -83,25 +83,25 @@ func TestTaskIDsAndRings(t *testing.T) {
 
 func TestTaskWindow(t *testing.T) {
 	limits := Limits{TaskWindow: 16}
-	for _, policy := range []Policy{FIFO, LIFO, Random, Sequential, Newest} {
+	for policy := FIFO; int(policy) < Policies; policy++ {
 		cfg := Config{Limits: limits, Policy: policy, Check: true}
-		p := newProg(t, cfg)
-		p.auto(func() { // 34: window - 1 tasks
-			for range 15 {
-				p.task()
-			}
-		})
-		p.finish()
+		for n, name := range map[int]string{14: "35 window - 2 tasks", 15: "34 window - 1 tasks", 16: "34 one more"} {
+			t.Run(name+" "+policy.String(), func(t *testing.T) {
+				p := newProg(t, cfg)
+				p.auto(func() {
+					for range n {
+						p.task()
+					}
+				})
+				if n < 16 {
+					p.finish()
+				} else {
+					wantFatal(t, p.Runtime, ScopeDeadlock, CodeScopeTasks, "the scope holds 15 tasks")
+				}
+			})
+		}
 
-		p = newProg(t, cfg)
-		p.auto(func() {
-			for range 16 {
-				p.task()
-			}
-		})
-		wantFatal(t, p.Runtime, ScopeDeadlock, CodeScopeTasks, "the scope holds 15 tasks")
-
-		p = newProg(t, cfg) // many small scopes go through a small window
+		p := newProg(t, cfg) // many small scopes go through a small window
 		x := p.ext(ir.FP32, 4)
 		for range 50 {
 			p.auto(func() {
@@ -115,22 +115,24 @@ func TestTaskWindow(t *testing.T) {
 			t.Errorf("ran %d tasks", len(p.ran))
 		}
 
-		p = newProg(t, cfg) // 37: the oldest task of ring 3 is in an open scope
-		p.auto(func() {
+		t.Run("37 the oldest task of the ring is in an open scope, "+policy.String(), func(t *testing.T) {
+			p := newProg(t, cfg)
 			p.auto(func() {
 				p.auto(func() {
-					p.task()
-					for range 3 {
-						p.auto(func() {
-							for range 7 {
-								p.task()
-							}
-						})
-					}
+					p.auto(func() {
+						p.task()
+						for range 3 {
+							p.auto(func() {
+								for range 7 {
+									p.task()
+								}
+							})
+						}
+					})
 				})
 			})
+			wantFatal(t, p.Runtime, FlowControlDeadlock, CodeWindow, "ring 3 is full")
 		})
-		wantFatal(t, p.Runtime, FlowControlDeadlock, CodeWindow, "ring 3 is full")
 	}
 }
 
@@ -281,8 +283,8 @@ func TestUseAfterScope(t *testing.T) {
 	})
 }
 
-// 40: tasks and buffers of closed scopes leave nothing behind.
-func TestConstantMemory(t *testing.T) {
+// Tasks and buffers of closed scopes leave nothing behind.
+func Test40ConstantMemory(t *testing.T) {
 	r, err := New(Config{})
 	if err != nil {
 		t.Fatal(err)

@@ -123,8 +123,8 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// 54: a timing slot spans from the first start to the last end of its tasks.
-func TestTimingSlots(t *testing.T) {
+// A timing slot spans from the first start to the last end of its tasks.
+func Test54TimingSlots(t *testing.T) {
 	p := newProg(t, Config{Costs: &Costs{Launch: 10}})
 	slot := func(n int32) func(*TaskArgs) { return func(a *TaskArgs) { a.TimingSlot = n } }
 	a := p.task()
