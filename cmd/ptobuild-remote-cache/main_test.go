@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -68,12 +67,6 @@ func remoteCommand(ts *testscript.TestScript, _ bool, args []string) {
 
 // TestScripts runs testdata/script/*.txtar with the programs as they are installed.
 func TestScripts(t *testing.T) {
-	bin := t.TempDir()
-	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", bin+"/", "./cmd/ptobuild", "./cmd/ptobuild-remote-cache")
-	build.Dir = "../.."
-	if b, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, b)
-	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       os.Getenv("UPDATE") != "",
@@ -81,7 +74,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Cmds:                map[string]func(*testscript.TestScript, bool, []string){"remote": remoteCommand},
 		Setup: func(e *testscript.Env) error {
-			e.Setenv("PATH", bin+string(filepath.ListSeparator)+e.Getenv("PATH"))
+			e.Setenv("PATH", bin(t)+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			e.Values[server{}] = &server{}
 			return nil
 		},

@@ -11,10 +11,13 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/big"
 	mathrand "math/rand/v2"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,8 +26,10 @@ import (
 	"testing"
 	"time"
 
+	repb "github.com/bazelbuild/remote-apis/build/bazel/remote/execution/v2"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/ptobuild/ptobuild/cache"
 	"github.com/ptobuild/ptobuild/cache/remote"
@@ -47,7 +52,7 @@ type machine struct {
 	warnings []remote.Warning
 }
 
-func newMachine(t *testing.T, c remote.Config) *machine {
+func newMachine(t testing.TB, c remote.Config) *machine {
 	t.Helper()
 	m := &machine{}
 	if c.Timeout == "" {
@@ -89,7 +94,7 @@ func (m *machine) warned() []remote.Warning {
 }
 
 // action runs an action on the machine: it has an output of so many bytes, another of few, and an empty one.
-func (m *machine) action(t *testing.T, name string, size int) cache.Digest {
+func (m *machine) action(t testing.TB, name string, size int) cache.Digest {
 	t.Helper()
 	key := cache.NewKey(name).Sum()
 	r := &cache.ActionResult{}
@@ -112,7 +117,7 @@ func (m *machine) action(t *testing.T, name string, size int) cache.Digest {
 }
 
 // build runs n actions, uploads them and waits for that.
-func (m *machine) build(t *testing.T, n, size int) []cache.Digest {
+func (m *machine) build(t testing.TB, n, size int) []cache.Digest {
 	t.Helper()
 	var keys []cache.Digest
 	for i := range n {
@@ -168,8 +173,8 @@ func startDAV(t *testing.T, opts davserver.Options) *davserver.Server {
 	return s
 }
 
-// certificate makes a certificate for the loopback interface, and a file with it for clients.
-func certificate(t *testing.T) (*tls.Config, string) {
+// certificate makes a certificate for the loopback interface, and files with it and its key for clients.
+func certificate(t *testing.T) (conf *tls.Config, certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -181,16 +186,60 @@ func certificate(t *testing.T) (*tls.Config, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o666); err != nil {
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, file
+	dir := t.TempDir()
+	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: der}, keyFile: {Type: "PRIVATE KEY", Bytes: secret}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, certFile, keyFile
+}
+
+// webServer is a web server over TLS that keeps what is put, for those who know the password and send the header.
+func webServer(t *testing.T, conf *tls.Config) *httptest.Server {
+	t.Helper()
+	var files sync.Map
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, password, _ := r.BasicAuth(); user != "ci" || password != "pass word" || r.Header.Get("X-Team") != "blue" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		switch r.Method {
+		case http.MethodPut:
+			b, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			files.Store(r.URL.Path, b)
+		case http.MethodGet, http.MethodHead:
+			b, ok := files.Load(r.URL.Path)
+			if !ok {
+				w.WriteHeader(http.StatusNotFound)
+				return
+			}
+			w.Header().Set("Content-Length", fmt.Sprint(len(b.([]byte))))
+			_, _ = w.Write(b.([]byte))
+		}
+	}))
+	s.TLS = conf
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
 }
 
 // What one machine built another one finds, whatever the protocol and what the server offers.
 func TestShare(t *testing.T) {
-	conf, ca := certificate(t)
+	conf, cert, key := certificate(t)
+	mutual := conf.Clone()
+	mutual.ClientAuth, mutual.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
+	if pem, err := os.ReadFile(cert); err != nil || !mutual.ClientCAs.AppendCertsFromPEM(pem) {
+		t.Fatal(err)
+	}
 	t.Setenv("CACHE_TOKEN", "s3cret")
 	grpc := func(opts reapiserver.Options, c remote.Config) func(*testing.T) remote.Config {
 		return func(t *testing.T) remote.Config {
@@ -208,7 +257,12 @@ func TestShare(t *testing.T) {
 		"instance":              grpc(reapiserver.Options{Instance: "team/a", MaxBatch: 100_000}, remote.Config{}),
 		"headers": grpc(reapiserver.Options{Metadata: map[string]string{"authorization": "Bearer s3cret"}},
 			remote.Config{Headers: map[string]string{"Authorization": "Bearer ${CACHE_TOKEN}"}}),
-		"tls": grpc(reapiserver.Options{TLS: conf}, remote.Config{TLSCA: ca}),
+		"tls":        grpc(reapiserver.Options{TLS: conf}, remote.Config{TLSCA: cert}),
+		"mutual tls": grpc(reapiserver.Options{TLS: mutual}, remote.Config{TLSCA: cert, TLSCert: cert, TLSKey: key}),
+		"https": func(t *testing.T) remote.Config {
+			url := strings.Replace(webServer(t, conf).URL, "https://", "https://ci:pass%20word@", 1)
+			return remote.Config{URL: url, TLSCA: cert, Headers: map[string]string{"X-Team": "blue"}}
+		},
 		"http": func(t *testing.T) remote.Config {
 			return remote.Config{URL: startDAV(t, davserver.Options{}).URL + "/some/folder"}
 		},
@@ -486,6 +540,27 @@ func TestReadMode(t *testing.T) {
 	}
 }
 
+// What is put on a web server is what Bazel would put there: an ActionResult below ac/, content below cas/.
+func TestHTTPLayout(t *testing.T) {
+	s := startDAV(t, davserver.Options{})
+	a := newMachine(t, remote.Config{URL: s.URL + "/shared"})
+	key := a.build(t, 1, 1000)[0]
+	b, err := os.ReadFile(filepath.Join(s.Root, "shared", "ac", key.Hex()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r repb.ActionResult
+	if err := proto.Unmarshal(b, &r); err != nil || len(r.GetOutputFiles()) != 3 {
+		t.Fatalf("%v, %v", &r, err)
+	}
+	for _, o := range r.GetOutputFiles() {
+		b, err := os.ReadFile(filepath.Join(s.Root, "shared", "cas", o.GetDigest().GetHash()))
+		if err != nil || cache.Of(b).Hex() != o.GetDigest().GetHash() || int64(len(b)) != o.GetDigest().GetSizeBytes() {
+			t.Errorf("%s: %d bytes, %v", o.GetPath(), len(b), err)
+		}
+	}
+}
+
 func TestBadHTTPServers(t *testing.T) {
 	corrupt := func(t *testing.T, root, kind string, f func([]byte) []byte) {
 		t.Helper()
@@ -550,4 +625,39 @@ func TestBadHTTPServers(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 	})
+}
+
+// BenchmarkThousandResults fetches a thousand results over a connection on which each call takes 20 ms. "calls" counts them.
+func BenchmarkThousandResults(b *testing.B) {
+	s, err := reapiserver.Start(reapiserver.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Stop()
+	c := remote.Config{URL: s.URL()}
+	keys := newMachine(b, c).build(b, 1000, 2000)
+	s.SetFaults(reapiserver.Faults{Delay: 20 * time.Millisecond})
+	for name, fetch := range map[string]func(m *machine){
+		"announced": func(m *machine) { m.Fetch(ctx, keys) },
+		"as they are asked for": func(m *machine) {
+			for _, key := range keys {
+				if _, err := m.disk.GetAction(ctx, key); err != nil {
+					m.Fetch(ctx, []cache.Digest{key})
+				}
+			}
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			calls := 0
+			for b.Loop() {
+				b.StopTimer()
+				m := newMachine(b, c)
+				s.Calls()
+				b.StartTimer()
+				fetch(m)
+				calls += total(s.Calls())
+			}
+			b.ReportMetric(float64(calls)/float64(b.N), "calls/op")
+		})
+	}
 }
