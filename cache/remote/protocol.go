@@ -1,6 +1,8 @@
 package remote
 
 import (
+	"time"
+
 	"github.com/ptobuild/ptobuild/cache"
 	"github.com/ptobuild/ptobuild/internal/diag"
 )
@@ -9,7 +11,7 @@ import (
 // any order. Blobs do not travel here: the helper moves them between the local cache's folder and the remotes.
 
 // Version changes with every change of what follows.
-const Version = 1
+const Version = 2
 
 // Hello begins the conversation.
 type Hello struct {
@@ -32,6 +34,8 @@ const (
 	Upload
 	// Drain waits for the uploads. Keys are all results that were used, in order: they make the index.
 	Drain
+	// Probe asks every remote whether it answers.
+	Probe
 )
 
 // Request is one request.
@@ -46,6 +50,16 @@ type Response struct {
 	ID       uint64
 	Found    int
 	Warnings []Warning
+	Health   []Health // of the remotes, in order
+}
+
+// Health is how a remote answered a question.
+type Health struct {
+	URL   string        `json:"url"`
+	Write bool          `json:"write"`
+	Took  time.Duration `json:"took_ns"`
+	Error string        `json:"error,omitempty"` // "": it answered
+	Hint  string        `json:"hint,omitempty"`
 }
 
 // Warning is a report of the helper.

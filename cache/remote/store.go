@@ -70,6 +70,15 @@ func (s *Store) Prefetch(ctx context.Context, keys []cache.Digest) {
 	s.fetch(ctx, missing)
 }
 
+// Health asks every remote whether it answers.
+func (s *Store) Health(ctx context.Context) ([]Health, error) {
+	resp, err := s.helper.call(ctx, &Request{Op: Probe})
+	if err != nil {
+		return nil, err
+	}
+	return resp.Health, nil
+}
+
 // fetch asks the remotes for those keys that they were not asked for before, and reports whether anything came.
 func (s *Store) fetch(ctx context.Context, keys []cache.Digest) bool {
 	s.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ptobuild/ptobuild/cache"
+	"github.com/ptobuild/ptobuild/cache/remote"
 	"github.com/ptobuild/ptobuild/graph"
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/internal/ui"
@@ -34,8 +35,8 @@ func (a *app) cacheCommand() *cobra.Command {
 	}
 	gc.Flags().StringVar(&maxSize, "max-size", "", "the limit as `SIZE`, like 2GiB (default: that of Pto.toml, else "+cache.FormatSize(cache.DefaultMaxSize)+")")
 	cmd.AddCommand(
-		&cobra.Command{Use: "stats", Short: "Tell where the cache is and what it holds", Args: cobra.NoArgs,
-			RunE: func(*cobra.Command, []string) error { return a.cacheStats() }},
+		&cobra.Command{Use: "stats", Short: "Tell where the cache is, what it holds, and whether remote caches answer", Args: cobra.NoArgs,
+			RunE: func(cmd *cobra.Command, _ []string) error { return a.cacheStats(cmd.Context()) }},
 		gc,
 		&cobra.Command{Use: "verify", Short: "Read every entry and remove what is damaged", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return a.cacheVerify(cmd.Context()) }},
@@ -89,7 +90,7 @@ func (a *app) nearWorkspace() *graph.Workspace {
 	return nil
 }
 
-func (a *app) cacheStats() error {
+func (a *app) cacheStats(ctx context.Context) error {
 	d, err := localCache(nil)
 	if err != nil {
 		return err
@@ -98,15 +99,23 @@ func (a *app) cacheStats() error {
 	if err != nil {
 		return err
 	}
-	limit, err := cacheLimit(a.nearWorkspace())
+	a.ws = a.nearWorkspace()
+	limit, err := cacheLimit(a.ws)
 	if err != nil {
 		return err
+	}
+	var remotes []remote.Health
+	if a.openCache(); a.store.remote != nil {
+		if remotes, err = a.store.remote.Health(ctx); err != nil {
+			return a.fail(nil, a.ws, exitInternal) // the reason was told
+		}
 	}
 	if a.ui.JSON {
 		return a.ui.Result(struct {
 			*cache.Stats
-			MaxSize int64 `json:"max_size"`
-		}{st, limit})
+			MaxSize int64           `json:"max_size"`
+			Remotes []remote.Health `json:"remotes,omitempty"`
+		}{st, limit, remotes})
 	}
 	a.ui.Printf("%s\n", st.Dir)
 	a.ui.Printf("  results  %8d  %10s\n", st.Actions, cache.FormatSize(st.ActionBytes))
@@ -114,6 +123,20 @@ func (a *app) cacheStats() error {
 	a.ui.Printf("  in all             %10s of %s\n", cache.FormatSize(st.Bytes()), cache.FormatSize(limit))
 	if !st.Oldest.IsZero() {
 		a.ui.Printf("  oldest entry used %s\n", st.Oldest.Format(time.DateTime))
+	}
+	for _, r := range remotes {
+		mode := remote.ModeRead
+		if r.Write {
+			mode = remote.ModeReadWrite
+		}
+		if r.Error == "" {
+			a.ui.Printf("%s (%s) %s in %s\n", r.URL, mode, a.ui.Paint(ui.Green, "answers"), r.Took.Round(time.Millisecond/10))
+			continue
+		}
+		a.ui.Printf("%s (%s) %s: %s\n", r.URL, mode, a.ui.Paint(ui.Red, "does not work"), r.Error)
+		if r.Hint != "" {
+			a.ui.Printf("  help: %s\n", r.Hint)
+		}
 	}
 	return nil
 }

@@ -57,10 +57,13 @@ func Serve(in io.Reader, out io.Writer, dial func(*remote.Remote) (Backend, erro
 		}
 		go func() {
 			resp := &remote.Response{ID: r.ID}
-			if r.Op == remote.Fetch {
+			switch r.Op {
+			case remote.Fetch:
 				resp.Found = s.Fetch(ctx, r.Keys)
-			} else {
+			case remote.Drain:
 				s.Drain(ctx, r.Keys)
+			case remote.Probe:
+				resp.Health = s.Probe(ctx)
 			}
 			w.send(resp)
 		}()

@@ -86,6 +86,27 @@ func New(disk *cache.Disk, group string, remotes []*remote.Remote, backends []Ba
 // Close ends uploads, whether or not they are done.
 func (s *Syncer) Close() { s.closed() }
 
+// Probe asks every remote for a result.
+func (s *Syncer) Probe(ctx context.Context) []remote.Health {
+	hs := make([]remote.Health, len(s.peers))
+	var wg sync.WaitGroup
+	for i, p := range s.peers {
+		wg.Go(func() {
+			call, cancel := p.within(ctx, 0)
+			defer cancel()
+			start := time.Now()
+			_, err := p.backend.Actions(call, []cache.Digest{indexKey(s.group)})
+			hs[i] = remote.Health{URL: p.URL, Write: p.Write, Took: time.Since(start)}
+			if err != nil {
+				w := warning(p, cache.CodeRemote, err)
+				hs[i].Error, hs[i].Hint = err.Error(), w.Hint
+			}
+		})
+	}
+	wg.Wait()
+	return hs
+}
+
 // Fetch brings results into the local cache and tells how many it brought.
 func (s *Syncer) Fetch(ctx context.Context, keys []cache.Digest) int {
 	left := slices.Clone(keys)
