@@ -25,16 +25,3 @@ type Store interface {
 	// PutAction records a result; its blobs must be in the store already.
 	PutAction(ctx context.Context, key Digest, r *ActionResult) error
 }
-
-// Prefetcher is a Store that can be told which results will be asked for. One with a slow part brings all of them nearer in one round of calls, where
-// GetAction would take one for each.
-type Prefetcher interface {
-	Prefetch(ctx context.Context, keys []Digest)
-}
-
-// Prefetch tells a store which results will be asked for.
-func Prefetch(ctx context.Context, s Store, keys []Digest) {
-	if p, ok := s.(Prefetcher); ok && len(keys) > 0 {
-		p.Prefetch(ctx, keys)
-	}
-}

@@ -52,6 +52,8 @@ type helper struct {
 	out     io.Closer
 	queue   []*Request    // to be written
 	wake    chan struct{} // has an element when the queue may have some
+	leaving chan struct{} // closed when nothing more will be queued
+	written chan struct{} // closed when nothing more will be written
 	next    uint64
 	waiting map[uint64]chan *Response
 	ended   chan struct{} // closed when its output ended
@@ -106,11 +108,14 @@ func (h *helper) post(r *Request, answer chan *Response) (ended chan struct{}, e
 	return h.ended, nil
 }
 
-// write writes the queue until the helper ends.
-func (h *helper) write(w *bufio.Writer, enc *gob.Encoder, wake, ended chan struct{}) {
-	for {
+// write writes the queue until the helper ends, or is left.
+func (h *helper) write(w *bufio.Writer, enc *gob.Encoder, wake, ended, leaving, written chan struct{}) {
+	defer close(written)
+	for last := false; !last; {
 		select {
 		case <-wake:
+		case <-leaving:
+			last = true
 		case <-ended:
 			return
 		}
@@ -181,8 +186,9 @@ func (h *helper) start() *Warning {
 	_ = out.SetReadDeadline(time.Time{})
 	h.cmd, h.in, h.out = cmd, in, out
 	h.waiting, h.wake, h.ended = map[uint64]chan *Response{}, make(chan struct{}, 1), make(chan struct{})
+	h.leaving, h.written = make(chan struct{}), make(chan struct{})
 	go h.read(dec, h.ended)
-	go h.write(buffered, enc, h.wake, h.ended)
+	go h.write(buffered, enc, h.wake, h.ended, h.leaving, h.written)
 	return nil
 }
 
@@ -214,6 +220,26 @@ func (h *helper) read(dec *gob.Decoder, ended chan struct{}) {
 			answer <- resp
 		}
 	}
+}
+
+// leaveTime is how long leave waits for a helper that does not read: it reads all the time.
+const leaveTime = time.Second
+
+// leave lets the program end by itself, when it has done what it was sent.
+func (h *helper) leave() {
+	h.mu.Lock()
+	in, running, leaving, written := h.in, h.cmd != nil, h.leaving, h.written
+	h.cmd, h.broken = nil, true
+	h.mu.Unlock()
+	if !running {
+		return
+	}
+	close(leaving)
+	select {
+	case <-written:
+	case <-time.After(leaveTime):
+	}
+	_ = in.Close() // it ends when its input has
 }
 
 // close ends the program; what it has not uploaded is lost.

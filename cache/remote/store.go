@@ -50,24 +50,13 @@ func (s *Store) writable() bool {
 // GetAction returns a result from the local cache or from a remote.
 func (s *Store) GetAction(ctx context.Context, key cache.Digest) (*cache.ActionResult, error) {
 	r, err := s.Disk.GetAction(ctx, key)
-	if err != nil && s.fetch(ctx, []cache.Digest{key}) {
+	if err != nil && s.fetch(ctx, key) {
 		r, err = s.Disk.GetAction(ctx, key)
 	}
 	if err == nil {
 		s.use(key)
 	}
 	return r, err
-}
-
-// Prefetch brings results that the local cache does not have from the remotes, in as few calls as they allow.
-func (s *Store) Prefetch(ctx context.Context, keys []cache.Digest) {
-	var missing []cache.Digest
-	for _, key := range keys {
-		if _, err := s.Disk.GetAction(ctx, key); err != nil {
-			missing = append(missing, key)
-		}
-	}
-	s.fetch(ctx, missing)
 }
 
 // Health asks every remote whether it answers.
@@ -79,21 +68,16 @@ func (s *Store) Health(ctx context.Context) ([]Health, error) {
 	return resp.Health, nil
 }
 
-// fetch asks the remotes for those keys that they were not asked for before, and reports whether anything came.
-func (s *Store) fetch(ctx context.Context, keys []cache.Digest) bool {
+// fetch asks the remotes for a result, once, and reports whether it came.
+func (s *Store) fetch(ctx context.Context, key cache.Digest) bool {
 	s.mu.Lock()
-	var ask []cache.Digest
-	for _, key := range keys {
-		if !s.asked[key] {
-			s.asked[key] = true
-			ask = append(ask, key)
-		}
-	}
+	asked := s.asked[key]
+	s.asked[key] = true
 	s.mu.Unlock()
-	if len(ask) == 0 {
+	if asked {
 		return false
 	}
-	resp, err := s.helper.call(ctx, &Request{Op: Fetch, Keys: ask})
+	resp, err := s.helper.call(ctx, &Request{Op: Fetch, Keys: []cache.Digest{key}})
 	return err == nil && resp.Found > 0
 }
 
@@ -122,12 +106,9 @@ func (s *Store) use(key cache.Digest) {
 	}
 }
 
-// Close waits until what was stored is uploaded, but no longer than wait, and ends the helper.
+// Close ends the use of the store. What was stored is uploaded, for which it waits, but no longer than wait.
 func (s *Store) Close(wait time.Duration) {
-	s.mu.Lock()
-	wrote, used := s.wrote, s.used
-	s.mu.Unlock()
-	if wrote && wait > 0 {
+	if used, wrote := s.results(); wrote && wait > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), wait)
 		if _, err := s.helper.call(ctx, &Request{Op: Drain, Keys: used}); err != nil && ctx.Err() != nil {
 			s.tell(&Warning{Code: cache.CodeUpload, Message: "not everything could be uploaded within " + wait.String(),
@@ -136,6 +117,23 @@ func (s *Store) Close(wait time.Duration) {
 		cancel()
 	}
 	s.helper.close()
+}
+
+// Leave ends the use of the store without waiting: the helper goes on by itself until everything is uploaded, for a minute at most, and tells nothing more.
+func (s *Store) Leave() {
+	used, wrote := s.results()
+	if !wrote {
+		s.helper.close()
+		return
+	}
+	s.helper.send(&Request{Op: Drain, Keys: used})
+	s.helper.leave()
+}
+
+func (s *Store) results() (used []cache.Digest, wrote bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.used, s.wrote
 }
 
 // tellAgain is how long a kind of warning is not repeated: a watch runs for days.

@@ -5,6 +5,8 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 
 	"golang.org/x/term"
 
@@ -19,6 +21,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "ptobuild starts this program when it needs a remote cache; there is nothing to do by hand.")
 		os.Exit(2)
 	}
+	signal.Ignore(syscall.SIGPIPE) // the tool may leave before everything is uploaded
 	if err := syncer.Serve(os.Stdin, os.Stdout, dial); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

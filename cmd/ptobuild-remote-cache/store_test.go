@@ -117,6 +117,29 @@ func TestUploadsHoldNothingUp(t *testing.T) {
 	}
 }
 
+// Leaving does not wait, and everything is uploaded all the same.
+func TestLeave(t *testing.T) {
+	server := start(t)
+	program, pid := tracked(t)
+	s, warned := open(t, program, remote.Config{URL: server.URL(), Timeout: "1m"})
+	for i := range 50 {
+		record(t, s, fmt.Sprint("action ", i))
+	}
+	s.Leave()
+	waitFor(t, "the uploads", func() bool { return server.Actions() == 51 }) // and the index
+	helper := pid()
+	waitFor(t, "the end of the helper", func() bool { return ended(helper) })
+	if w := warned(); len(w) > 0 {
+		t.Errorf("%v", w)
+	}
+}
+
+// ended reports whether a process is gone; whoever inherited it may leave it a zombie.
+func ended(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err != nil || strings.Contains(string(b), ") Z ")
+}
+
 // tracked makes a program that is the helper and leaves its process id in a file.
 func tracked(t *testing.T) (program string, pid func() int) {
 	t.Helper()
@@ -197,10 +220,7 @@ func TestKilledTool(t *testing.T) {
 	}
 	_ = cmd.Wait() // was killed
 	helper := pid()
-	waitFor(t, "the end of the helper", func() bool {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", helper))
-		return err != nil || strings.Contains(string(b), ") Z ") // whoever inherited it may leave it a zombie
-	})
+	waitFor(t, "the end of the helper", func() bool { return ended(helper) })
 }
 
 const hello = `import pypto.language as pl

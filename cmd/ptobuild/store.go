@@ -15,7 +15,7 @@ import (
 	"github.com/ptobuild/ptobuild/internal/diag"
 )
 
-// defaultUploadWait is how long a command waits for uploads after everything else is done.
+// defaultUploadWait is how long a command that is not at a terminal waits for uploads after everything else is done.
 const defaultUploadWait = 5 * time.Second
 
 // openStore is what a command keeps results in while it runs.
@@ -117,7 +117,7 @@ func (a *app) inRoot(p string) string {
 	return a.ws.Abs(p)
 }
 
-// closeStore ends the use of the cache: uploads get a little time, unless ctx has ended, and what is too old goes.
+// closeStore ends the use of the cache: what was made is uploaded unless ctx has ended, and what is too old goes.
 func (a *app) closeStore(ctx context.Context) {
 	s := a.store
 	if s == nil || s.local == nil {
@@ -125,12 +125,14 @@ func (a *app) closeStore(ctx context.Context) {
 	}
 	a.store = nil
 	if s.remote != nil {
-		if ctx.Err() != nil {
-			s.wait = 0
+		switch {
+		case ctx.Err() != nil:
+			s.remote.Close(0)
+		case a.ui.Live && s.temp == "": // somebody waits for the prompt
+			s.remote.Leave()
+		default:
+			s.remote.Close(s.wait)
 		}
-		a.ui.Status("uploading results")
-		s.remote.Close(s.wait)
-		a.ui.Status("")
 	}
 	if s.temp != "" {
 		_ = os.RemoveAll(s.temp) // in the folder for temporary files

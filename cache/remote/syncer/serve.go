@@ -8,12 +8,16 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/ptobuild/ptobuild/cache"
 	"github.com/ptobuild/ptobuild/cache/remote"
 )
 
-// Serve answers requests until in ends. dial makes the backend of a remote.
+// leftTime is how long uploads may go on after the tool has left.
+const leftTime = time.Minute
+
+// Serve answers requests until in ends, and then ends what was to be drained. dial makes the backend of a remote.
 func Serve(in io.Reader, out io.Writer, dial func(*remote.Remote) (Backend, error)) error {
 	dec := gob.NewDecoder(bufio.NewReader(in))
 	var hello remote.Hello
@@ -44,9 +48,12 @@ func Serve(in io.Reader, out io.Writer, dial func(*remote.Remote) (Backend, erro
 	defer s.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	var drains sync.WaitGroup
 	for {
 		r := new(remote.Request)
 		if err := dec.Decode(r); errors.Is(err, io.EOF) {
+			defer time.AfterFunc(leftTime, cancel).Stop()
+			drains.Wait() // the tool has left, and lets us upload what it made
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("reading requests: %w", err)
@@ -55,6 +62,9 @@ func Serve(in io.Reader, out io.Writer, dial func(*remote.Remote) (Backend, erro
 			s.Upload(r.Keys)
 			continue
 		}
+		if r.Op == remote.Drain {
+			drains.Add(1)
+		}
 		go func() {
 			resp := &remote.Response{ID: r.ID}
 			switch r.Op {
@@ -62,6 +72,7 @@ func Serve(in io.Reader, out io.Writer, dial func(*remote.Remote) (Backend, erro
 				resp.Found = s.Fetch(ctx, r.Keys)
 			case remote.Drain:
 				s.Drain(ctx, r.Keys)
+				drains.Done()
 			case remote.Probe:
 				resp.Health = s.Probe(ctx)
 			}

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// fewKeys is the number of keys that are looked up singly before the index is read: a build that misses one or two results needs none.
-	fewKeys = 8
+	// fewKeys is the number of keys that are looked up singly before the index is read: a build after an edit needs none.
+	fewKeys = 4
 	// aheadMost and aheadBytes bound what is fetched ahead at once.
 	aheadMost  = 1024
 	aheadBytes = 4 << 20
