@@ -21,6 +21,10 @@ import (
 const (
 	// fewKeys is the number of keys that are looked up singly before the index is read: a build after an edit needs none.
 	fewKeys = 4
+	// patience is after how many lookups in a row that found nothing only every sampleth key is looked up, until one is found: the first build of all
+	// would ask for each of its actions in vain.
+	patience = 16
+	sample   = 16
 	// aheadMost and aheadBytes bound what is fetched ahead at once.
 	aheadMost  = 1024
 	aheadBytes = 4 << 20
@@ -63,6 +67,8 @@ type peer struct {
 	full    bool   // it takes no uploads
 	index   *index // nil: none known
 	asked   int    // keys that it was asked for
+	missed  int    // lookups in a row that found nothing
+	skipped int    // keys that were not looked up since the last one
 	window  int    // entries fetched ahead last time
 	waited  time.Duration
 	found   int
@@ -167,7 +173,7 @@ func (s *Syncer) fetch(ctx context.Context, p *peer, keys []cache.Digest) (got m
 			unknown = append(unknown, key)
 		}
 	}
-	if len(unknown) == 0 {
+	if unknown = p.worthAsking(unknown); len(unknown) == 0 {
 		return got, nil
 	}
 	call, cancel := p.within(ctx, 0)
@@ -176,6 +182,7 @@ func (s *Syncer) fetch(ctx context.Context, p *peer, keys []cache.Digest) (got m
 	if err != nil {
 		return got, err
 	}
+	p.learn(results)
 	var more []Entry
 	for i, r := range results {
 		if r != nil && len(r.Outputs) > 0 && r.ExitCode == 0 { // nothing else is ever recorded
@@ -187,6 +194,30 @@ func (s *Syncer) fetch(ctx context.Context, p *peer, keys []cache.Digest) (got m
 		got[key] = true
 	}
 	return got, err
+}
+
+// worthAsking leaves out keys that will hardly be found.
+func (p *peer) worthAsking(keys []cache.Digest) []cache.Digest {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.DeleteFunc(keys, func(cache.Digest) bool {
+		skip := p.missed >= patience && p.skipped < sample-1
+		if p.skipped++; !skip {
+			p.skipped = 0
+		}
+		return skip
+	})
+}
+
+// learn counts lookups that found nothing.
+func (p *peer) learn(results []*cache.ActionResult) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range results {
+		if p.missed++; r != nil {
+			p.missed = 0
+		}
+	}
 }
 
 // ahead gives the entries from i on that will probably be asked for next: twice as many as last time.

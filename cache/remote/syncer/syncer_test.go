@@ -336,6 +336,33 @@ func TestThousandResultsInOneRound(t *testing.T) {
 	}
 }
 
+// The first build of all finds nothing, and does not ask for each of its actions.
+func TestNothingToBeFound(t *testing.T) {
+	s := startREAPI(t, reapiserver.Options{})
+	c := remote.Config{URL: s.URL()}
+	a := newMachine(t, c)
+	key := func(i int) []cache.Digest { return []cache.Digest{cache.NewKey(fmt.Sprint(i)).Sum()} }
+	for i := range 300 {
+		a.Fetch(ctx, key(i))
+	}
+	if n := s.Calls()["GetActionResult"]; n > 16+300/16+2 {
+		t.Errorf("%d lookups", n)
+	}
+	// When something turns up, it asks again.
+	newMachine(t, c).build(t, 100, 10)
+	var keys []cache.Digest
+	for i := range 100 {
+		keys = append(keys, cache.NewKey(fmt.Sprint("action ", i, " of size 10")).Sum())
+	}
+	found := 0
+	for _, k := range keys {
+		found += a.Fetch(ctx, []cache.Digest{k})
+	}
+	if found < 80 {
+		t.Errorf("%d of 100 found", found)
+	}
+}
+
 // An index is a hint: what it does not know, or knows wrongly, is found all the same.
 func TestStaleIndex(t *testing.T) {
 	s := startREAPI(t, reapiserver.Options{})
