@@ -34,10 +34,12 @@ func (a *app) cacheCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.cacheGC(cmd.Context(), maxSize) },
 	}
 	gc.Flags().StringVar(&maxSize, "max-size", "", "the limit as `SIZE`, like 2GiB (default: that of Pto.toml, else "+cache.FormatSize(cache.DefaultMaxSize)+")")
-	cmd.AddCommand(
-		&cobra.Command{Use: "stats", Short: "Tell where the cache is, what it holds, and whether remote caches answer", Args: cobra.NoArgs,
-			RunE: func(cmd *cobra.Command, _ []string) error { return a.cacheStats(cmd.Context()) }},
-		gc,
+	stats := &cobra.Command{
+		Use: "stats", Short: "Tell where the cache is, what it holds, and whether remote caches answer", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.cacheStats(cmd.Context()) },
+	}
+	a.cacheFlags(stats)
+	cmd.AddCommand(stats, gc,
 		&cobra.Command{Use: "verify", Short: "Read every entry and remove what is damaged", Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return a.cacheVerify(cmd.Context()) }},
 		&cobra.Command{Use: "clean", Short: "Remove all entries", Args: cobra.NoArgs,
