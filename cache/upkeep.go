@@ -131,12 +131,9 @@ func (s *Disk) Collect(ctx context.Context, maxSize int64, spare time.Time) (*Re
 	return s.collect(ctx, maxSize, spare)
 }
 
-// CollectIfDue collects at the end of a build that stored something, at most hourly, and not when another process does. What was used since the
+// CollectIfDue collects, at most hourly, and not when another process does. It is for the end of a build that stored something; what was used since the
 // build began stays.
 func (s *Disk) CollectIfDue(ctx context.Context, maxSize int64, began time.Time) error {
-	if s.Written() == 0 {
-		return nil
-	}
 	if info, err := os.Stat(filepath.Join(s.dir, stampFile)); err == nil {
 		if age := time.Since(info.ModTime()); 0 <= age && age < collectEvery {
 			return nil

@@ -25,6 +25,7 @@ type Store struct {
 	used  []cache.Digest          // keys of results that were found or made, in order
 	seen  map[cache.Digest]bool   // those in used
 	wrote bool                    // something was uploaded
+	grown bool                    // something came
 	told  map[diag.Code]time.Time // when a kind of warning was given
 	warn  func(*diag.Diagnostic)
 }
@@ -78,7 +79,20 @@ func (s *Store) fetch(ctx context.Context, key cache.Digest) bool {
 		return false
 	}
 	resp, err := s.helper.call(ctx, &Request{Op: Fetch, Keys: []cache.Digest{key}})
-	return err == nil && resp.Found > 0
+	if err != nil || resp.Found == 0 {
+		return false
+	}
+	s.mu.Lock()
+	s.grown = true
+	s.mu.Unlock()
+	return true
+}
+
+// Grown reports whether anything was put into the local cache.
+func (s *Store) Grown() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.grown || s.Written() > 0
 }
 
 // PutAction records a result here and, later, on the remotes.

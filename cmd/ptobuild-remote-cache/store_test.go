@@ -200,15 +200,7 @@ func TestKilledTool(t *testing.T) {
 	server := start(t)
 	server.SetFaults(reapiserver.Faults{Delay: time.Hour})
 	program, pid := tracked(t)
-	ws := t.TempDir()
-	for name, text := range map[string]string{
-		"Pto.toml": "[[cache.remote]]\nurl = \"" + server.URL() + "\"\ntimeout = \"1h\"\n[[test]]\ntarget = \"//hello:main\"\n",
-		"hello.py": hello,
-	} {
-		if err := os.WriteFile(filepath.Join(ws, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	ws := workspace(t, server)
 	cmd := exec.Command(filepath.Join(bin(t), "ptobuild"), "test", "--no-compile", "-C", ws)
 	cmd.Env = append(os.Environ(), "PTOBUILD_CACHE="+t.TempDir(), remote.HelperEnv+"="+program)
 	if err := cmd.Start(); err != nil {
@@ -221,6 +213,52 @@ func TestKilledTool(t *testing.T) {
 	_ = cmd.Wait() // was killed
 	helper := pid()
 	waitFor(t, "the end of the helper", func() bool { return ended(helper) })
+}
+
+// A watch shares what it makes while it runs.
+func TestWatch(t *testing.T) {
+	server := start(t)
+	ws := workspace(t, server)
+	cmd := exec.Command(filepath.Join(bin(t), "ptobuild"), "watch", "--no-compile", "-C", ws)
+	cmd.Env = append(os.Environ(), "PTOBUILD_CACHE="+t.TempDir())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// shared reports whether another machine finds the verdict.
+	shared := func() bool {
+		b := exec.Command(filepath.Join(bin(t), "ptobuild"), "test", "--no-compile", "-C", ws, "--remote-cache-mode", "read")
+		b.Env = append(os.Environ(), "PTOBUILD_CACHE="+t.TempDir())
+		out, err := b.CombinedOutput()
+		if err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return strings.Contains(string(out), "cached")
+	}
+	waitFor(t, "the first verdict", shared)
+	edited := strings.Replace(hello, "pl.load(a, [0, 0], [16, 16])", "pl.add(pl.load(a, [0, 0], [16, 16]), 1.0)", 1)
+	if err := os.WriteFile(filepath.Join(ws, "hello.py"), []byte(edited), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the verdict after the edit", shared)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // 130
+}
+
+// workspace makes a workspace with one test and a remote cache.
+func workspace(t *testing.T, server *reapiserver.Server) string {
+	t.Helper()
+	ws := t.TempDir()
+	for name, text := range map[string]string{
+		"Pto.toml": "[[cache.remote]]\nurl = \"" + server.URL() + "\"\ntimeout = \"1h\"\n[[test]]\ntarget = \"//hello:main\"\n",
+		"hello.py": hello,
+	} {
+		if err := os.WriteFile(filepath.Join(ws, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return ws
 }
 
 const hello = `import pypto.language as pl

@@ -18,6 +18,9 @@ import (
 // defaultUploadWait is how long a command that is not at a terminal waits for uploads after everything else is done.
 const defaultUploadWait = 5 * time.Second
 
+// collectAfter is how often a watch looks after the size of the cache.
+const collectAfter = time.Hour
+
 // openStore is what a command keeps results in while it runs.
 type openStore struct {
 	config graph.CacheConfig // it was opened with
@@ -54,8 +57,12 @@ func (a *app) openCache() cache.Store {
 	if a.store != nil && !reflect.DeepEqual(a.store.config, config) {
 		a.closeStore(context.Background())
 	}
-	if a.store == nil {
+	switch s := a.store; {
+	case s == nil:
 		a.store = a.newStore(config)
+	case s.local != nil && time.Since(s.began) > collectAfter: // a watch runs for days
+		s.began = time.Now()
+		go a.collect(s, s.began)
 	}
 	switch s := a.store; {
 	case s.remote != nil:
@@ -138,7 +145,15 @@ func (a *app) closeStore(ctx context.Context) {
 		_ = os.RemoveAll(s.temp) // in the folder for temporary files
 		return
 	}
-	if err := s.local.CollectIfDue(context.WithoutCancel(ctx), s.limit, s.began); err != nil {
+	a.collect(s, s.began)
+}
+
+// collect removes what is too old from the local cache when it has grown, now and then.
+func (a *app) collect(s *openStore, began time.Time) {
+	if s.local.Written() == 0 && (s.remote == nil || !s.remote.Grown()) {
+		return
+	}
+	if err := s.local.CollectIfDue(context.Background(), s.limit, began); err != nil {
 		a.warnFolder(err)
 	}
 }
