@@ -121,7 +121,7 @@ func (b *Builder) load(v *variant) (*lang.Unit, diag.List) {
 	if !ok {
 		f = sync.OnceValues(func() (*lang.Unit, diag.List) {
 			c := b.WS.Config
-			unit, ds := lang.Load(v.source, lang.Options{Ops: b.Ops, Roots: c.Workspace.Roots, ReadFile: b.readSource, Parse: b.WS.parser(), Environ: c.Build.Env, Argv: c.Build.Argv,
+			unit, ds := lang.Load(v.source, lang.Options{Ops: b.Ops, Roots: append(slices.Clone(c.Workspace.Roots), "."), ReadFile: b.readSource, Parse: b.WS.parser(), Environ: c.Build.Env, Argv: c.Build.Argv,
 				Args: v.args, Entry: v.entry, Factory: v.factory, Skip: v.skip})
 			if v.factory == "" { // CheckArgs looks at all files: what one has no use for may be for another
 				ds = slices.DeleteFunc(ds, func(d *diag.Diagnostic) bool { return d.Code == lang.CodeArgs })

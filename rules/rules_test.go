@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -200,7 +201,7 @@ func TestWorker(t *testing.T) {
 func TestGeneratedSource(t *testing.T) {
 	g := load(t, "defs.bzl")
 	ps := library(t, g, "ex", []string{"py"}, binDir+"ex/made.py")
-	equal(t, "roots", texts(ps.field(t, g["PtoInfo"], "roots")), []string{"ex/py", "ex", binDir + "ex/py", binDir + "ex"})
+	equal(t, "roots", texts(ps.field(t, g["PtoInfo"], "roots")), []string{"ex/py", "ex", ".", binDir + "ex/py", binDir + "ex", path.Clean(binDir)})
 }
 
 // A target of another repository looks imports up in that repository.
@@ -208,7 +209,7 @@ func TestExternalRepository(t *testing.T) {
 	g := load(t, "defs.bzl")
 	ps := implement(t, g["pto_library"], &context{workspace: "external/models", pkg: "", name: "lib", attr: starlark.StringDict{"imports": list("src", "//lib"), "deps": targets()},
 		files: starlark.StringDict{"srcs": fileList("external/models/a.py"), "data": list()}})
-	equal(t, "roots", texts(ps.field(t, g["PtoInfo"], "roots")), []string{"external/models/src", "external/models/lib"})
+	equal(t, "roots", texts(ps.field(t, g["PtoInfo"], "roots")), []string{"external/models/src", "external/models/lib", "external/models"})
 }
 
 // simTest gives the attributes of a pto_sim_test: defaults, changed by more.

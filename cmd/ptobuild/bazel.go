@@ -49,6 +49,20 @@ func (a *app) bazel(ctx context.Context, mode string) error {
 	if err != nil {
 		return err
 	}
+	exe, err := executable()
+	if err != nil {
+		return err
+	}
+	memo := buildgen.NewMemo(ws, toolID(exe))
+	if n, ok := memo.Fresh(); ok && mode != "print" {
+		if a.ui.JSON {
+			return a.ui.Result(bazelResult{Files: []bazelFile{}, Diagnostics: diag.List{}})
+		}
+		if mode == "fix" {
+			a.ui.Printf("%s, 0 changed\n", ui.Plural(n, "BUILD file"))
+		}
+		return nil
+	}
 	b, err := a.builder(ctx, ws, "", &loadFlags{})
 	if err != nil {
 		return err
@@ -76,6 +90,9 @@ func (a *app) bazel(ctx context.Context, mode string) error {
 		case f.Changed():
 			a.ui.Printf("%s %s\n", a.ui.Paint(ui.Green, "updated"), f.Path)
 		}
+	}
+	if len(res.Diagnostics) == 0 && (mode == "fix" || len(res.Files) == 0) {
+		memo.Keep(len(files), b)
 	}
 	if a.ui.JSON {
 		if err := a.ui.Result(res); err != nil {

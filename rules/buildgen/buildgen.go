@@ -171,7 +171,7 @@ func (g *generator) readBuildFiles() {
 		if err != nil || !d.IsDir() {
 			return err
 		}
-		if p != g.root && (strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "bazel-") || d.Name() == "node_modules" || p == g.b.WS.Abs(graph.OutDir)) {
+		if skip(g.root, p, g.b.WS) {
 			return fs.SkipDir
 		}
 		rel, err := filepath.Rel(g.root, p)
@@ -193,6 +193,12 @@ func (g *generator) readBuildFiles() {
 	if err != nil {
 		g.report(diag.Errorf(CodeBuildFile, diag.Span{File: g.root}, "listing BUILD files: %v", err))
 	}
+}
+
+// skip reports folders that hold neither sources nor BUILD files: those of tools, and outputs.
+func skip(root, p string, ws *graph.Workspace) bool {
+	name := filepath.Base(p)
+	return p != root && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "bazel-") || name == "node_modules" || p == ws.Abs(graph.OutDir))
 }
 
 func (g *generator) addPackage(dir, name string, src []byte) *pkg {

@@ -24,6 +24,10 @@ def pto_info(ctx, sources):
     if generated:
         # Beside a generated source stands no other: its siblings are in the source tree.
         folders.append(ctx.label.workspace_root + "/" + ctx.label.package)
+
+    # Imports start from the root of the repository, too: ptobuild knows that of the main one.
+    if generated or ctx.label.workspace_root:
+        folders.append(ctx.label.workspace_root)
     roots = [_folder(f) for f in folders]
     if generated:
         roots += [_folder(ctx.bin_dir.path + "/" + f) for f in folders]
@@ -67,7 +71,7 @@ DEPS = {
     "imports": attr.string_list(
         doc = """Folders in which imports are looked up, besides that of the importing file.
 
-They are relative to the package, or with a leading // to the repository. They count for what depends on this target, too.""",
+They are relative to the package, or with a leading // to the repository, whose root needs no mention. They count for what depends on this target, too.""",
     ),
 }
 
