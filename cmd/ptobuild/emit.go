@@ -17,6 +17,7 @@ import (
 	"github.com/ptobuild/ptobuild/codegen/pack"
 	"github.com/ptobuild/ptobuild/graph"
 	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir/lang/eval"
 )
 
 type emitResult struct {
@@ -100,7 +101,9 @@ func (a *app) emit(ctx context.Context, file string, f *emitFlags) error {
 		return err
 	}
 	built, ds := b.File(file)
-	ds.Add(undeclared(ws, file, f.label)...)
+	if len(f.declared) > 0 {
+		ds.Add(undeclared(ws, file, f.label, ds)...)
+	}
 	res := emitResult{Files: []string{}, Functions: []string{}, Diagnostics: ds.Sort()}
 	a.note(ds)
 	if !ds.HasErrors() {
@@ -142,11 +145,17 @@ func (a *app) emit(ctx context.Context, file string, f *emitFlags) error {
 	return nil
 }
 
-// undeclared reports the files that a source needs and its build target does not have.
-func undeclared(ws *graph.Workspace, file, label string) diag.List {
+// undeclared reports the files that a source needs and its build target does not have, and adds to the reports about modules that were not found what to do
+// about those.
+func undeclared(ws *graph.Workspace, file, label string, found diag.List) diag.List {
 	var ds diag.List
 	if label == "" {
 		label = "the target of " + file
+	}
+	for _, d := range found {
+		if d.Code == eval.CodeNoModule {
+			d.WithHint("%s does not depend on it: add its target to deps; `ptobuild bazel` keeps deps up to date", label)
+		}
 	}
 	for _, f := range ws.Undeclared() {
 		dir := path.Dir(f)

@@ -120,11 +120,11 @@ func Load(file string, opt Options) (*Unit, diag.List) {
 	return l.unit, onePerCause(l.errors.Sort())
 }
 
-// onePerCause keeps the first of the reports about constants that are unknown for the same reason: one failing line can spoil every name of a file.
+// onePerCause keeps the first of the reports about constants that are unknown for the same reason: one failing line or import can spoil every name of a file.
 func onePerCause(ds diag.List) diag.List {
 	seen := map[diag.Related]bool{}
 	return slices.DeleteFunc(ds, func(d *diag.Diagnostic) bool {
-		if d.Code != eval.CodePoisoned || len(d.Related) == 0 {
+		if d.Code != eval.CodePoisoned && d.Code != eval.CodeNoModule || len(d.Related) == 0 {
 			return false
 		}
 		cause := d.Related[len(d.Related)-1]

@@ -299,7 +299,7 @@ func TestMonorepo(t *testing.T) {
 		undeclared := []string{rule, "needs models/factor.py, which //models:scale does not depend on", `"//models:factor"`}
 		w.fails(undeclared, "build", "//models:scale", "--strategy=PtoEmit=local") // sees the whole source tree
 		w.fails(undeclared, "build", "//models:scale", "--config=worker")
-		w.fails([]string{rule, "factor"}, "build", "//models:scale", "--strategy=PtoEmit=sandboxed")
+		w.fails([]string{rule, "there is no module 'factor'", "//models:scale does not depend on it: add its target to deps"}, "build", "//models:scale", "--strategy=PtoEmit=sandboxed")
 		w.edit("models/BUILD.bazel", `    deps = [`, "    deps = [\n"+`        ":factor",`)
 		w.bazel("build", "//models:scale")
 	})

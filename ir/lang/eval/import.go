@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir/lang/syntax"
 )
 
@@ -136,7 +137,25 @@ func (l *Loader) importModule(in *Module, name string) Value {
 	if l.guarded > 0 && !strings.Contains(standardLibrary, " "+firstPart(name)+" ") {
 		l.unknown("whether the package %s is installed", name)
 	}
+	if _, again := l.absent[name]; !again && l.node != nil {
+		l.absent[name] = l.node.At().Span(l.module.Path)
+	}
 	return &Symbol{name}
+}
+
+// Absent reports a value that comes from a module which was looked for and not found: "shapes.N" of the module "shapes". At is where it is imported first.
+func (e Env) Absent(s *Symbol) (module string, at diag.Span, ok bool) {
+	for module = s.Path; e.loader != nil; {
+		if at, ok = e.loader.absent[module]; ok {
+			return module, at, true
+		}
+		i := strings.LastIndexByte(module, '.')
+		if i < 0 {
+			break
+		}
+		module = module[:i]
+	}
+	return "", diag.Span{}, false
 }
 
 // standardLibrary lists the modules that every Python has.

@@ -44,8 +44,9 @@ type Loader struct {
 	files, missing      []string
 	fileSet, missingSet map[string]bool
 	envRead             map[string]bool
-	diags               diag.List // of the Load that runs
-	tooMuch             bool      // the total budget is used up, and that was reported
+	absent              map[string]diag.Span // modules that were not found → where they are imported first
+	diags               diag.List            // of the Load that runs
+	tooMuch             bool                 // the total budget is used up, and that was reported
 
 	node    syntax.Node // the operation that runs, in module
 	module  *Module
@@ -81,7 +82,7 @@ func NewLoader(o Options) *Loader {
 		o.Parse = syntax.Parse
 	}
 	return &Loader{Options: o, modules: make(map[string]*Module), libs: make(map[string]*Module), infos: make(map[any]*scopeInfo),
-		fileSet: make(map[string]bool), missingSet: make(map[string]bool), envRead: make(map[string]bool)}
+		fileSet: make(map[string]bool), missingSet: make(map[string]bool), envRead: make(map[string]bool), absent: make(map[string]diag.Span)}
 }
 
 // Load evaluates a file, and what it imports, unless that is done already. The reports are syntax errors, failing asserts and uncaught

@@ -68,6 +68,13 @@ func (b *body) callExpr(x *syntax.Call) (ir.Expr, bool) {
 				}
 			}
 		}
+		if s, ok := v.(*eval.Symbol); ok {
+			if module, at, ok := b.env.Absent(s); ok {
+				b.errorf(CodeUnknownFunc, x.Fun, "Unsupported function call: %s(...): there is no module '%s'", dotted(x.Fun), module).
+					WithHint(noModule).WithRelated(at, "imported here")
+				return nil, false
+			}
+		}
 		b.errorf(CodeUnknownFunc, x.Fun, "Unsupported function call: %s(...)", dotted(x.Fun)).
 			WithHint("only functions decorated with @pl.function, @pl.inline or @pl.jit.… can be called with run-time values")
 		return nil, false

@@ -116,6 +116,21 @@ func (b *body) undefined(n *syntax.Name) {
 // visible lists the names that could have been meant.
 func (b *body) visible() []string { return b.names.names() }
 
+const noModule = "modules are looked up beside the file that is built, beside the importing one, in the roots of Pto.toml, and at the root of the workspace; " +
+	"those of the installed Python are not read"
+
+// absent reports a value of a module that was not found; false: it is none. All uses of the module have one cause.
+func (b *body) absent(s *eval.Symbol, x syntax.Node) bool {
+	module, at, ok := b.env.Absent(s)
+	if !ok {
+		return false
+	}
+	b.u.report(diag.Errorf(eval.CodeNoModule, b.at(x), "'%s' is unknown: there is no module '%s'", s.Path, module).
+		WithHint(noModule).
+		WithRelated(at, "imported here"))
+	return true
+}
+
 // fromValue turns a value of the module into an expression.
 func (b *body) fromValue(v eval.Value, x syntax.Node) (ir.Expr, bool) {
 	at := b.at(x)
@@ -139,8 +154,9 @@ func (b *body) fromValue(v eval.Value, x syntax.Node) (ir.Expr, bool) {
 		b.u.report(v.Diagnostic(at))
 		return nil, false
 	case *eval.Symbol:
-		path := canonical(v.Path)
-		b.errorf(CodeExpression, x, "'%s' is not a value of the DSL", path)
+		if !b.absent(v, x) {
+			b.errorf(CodeExpression, x, "'%s' is not a value of the DSL", canonical(v.Path))
+		}
 		return nil, false
 	case *eval.DSL:
 		b.errorf(CodeExpression, x, "the function '%s' is not a value; call it", v.Name)

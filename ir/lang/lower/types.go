@@ -139,6 +139,9 @@ func (b *body) dtype(x syntax.Expr) (ir.DType, bool) {
 			return 0, false
 		}
 		if s, isSymbol := v.(*eval.Symbol); isSymbol {
+			if b.absent(s, x) {
+				return 0, false
+			}
 			path = canonical(s.Path)
 		} else {
 			b.errorf(CodeAnnotation, x, "Unknown dtype '%s'", dotted(x)).WithHint("dtypes are written pl.FP32, pl.BF16, pl.INT32, …")

@@ -172,3 +172,16 @@ def bad(self, a: T, o: pl.Out[T]) -> T:
     o = pl.store(v, [0, 0], o)
     w = undefined
     return o
+--- file module_not_found
+from shapes import ROWS, scale
+
+COLS = ROWS * 2
+
+
+@pl.program
+class Program:
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, x: pl.Tensor[[ROWS, 16], pl.FP32], y: pl.Out[T]):  ### "'shapes.ROWS' is unknown: there is no module 'shapes'"
+        a = scale(y)  ### "Unsupported function call: scale\\(...\\): there is no module 'shapes'"
+        b = ROWS + 1
+        return y
