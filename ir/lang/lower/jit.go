@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -335,13 +336,15 @@ func (b *body) bindOpen(dsl *eval.DSL, args []ir.Expr, x syntax.Node) ([]bound, 
 		return nil, true
 	}
 	out := make([]bound, len(bare))
+	extents := openExtents{u: b.u}
+	all := params(dsl.Func, false)
 	for i := range bare {
 		if i >= len(args) {
 			continue
 		}
 		switch {
 		case bare[i]:
-			out[i].typ = args[i].Type()
+			out[i].typ = extents.of(args[i].Type(), all[i].Name)
 		case consts[i]:
 			switch c := args[i].(type) {
 			case *ir.ConstInt, *ir.ConstFloat, *ir.ConstBool:
@@ -357,4 +360,80 @@ func (b *body) bindOpen(dsl *eval.DSL, args []ir.Expr, x syntax.Node) ([]bound, 
 		}
 	}
 	return out, true
+}
+
+// openExtents gives the parameters of one instance their types: those of the arguments, with a dynamic symbol for every extent that only the caller can
+// compute. Equal extents of one call share their symbol.
+type openExtents struct {
+	u    *Unit
+	done []openExtent
+}
+
+type openExtent struct{ extent, symbol ir.Expr }
+
+func (o *openExtents) of(t ir.Type, param string) ir.Type {
+	switch t := t.(type) {
+	case *ir.TensorType:
+		shape, changed := o.extents(t.Shape, param)
+		c := *t
+		c.Shape = shape
+		if t.View != nil {
+			view := *t.View
+			valid, differ := o.extents(view.ValidShape, param)
+			view.ValidShape, c.View, changed = valid, &view, changed || differ
+		}
+		if changed {
+			return &c
+		}
+	case *ir.TileType:
+		if t.View != nil {
+			c, view := *t, *t.View
+			valid, changed := o.extents(view.ValidShape, param)
+			view.ValidShape, c.View = valid, &view
+			if changed {
+				return &c
+			}
+		}
+	}
+	return t
+}
+
+func (o *openExtents) extents(list []ir.Expr, param string) ([]ir.Expr, bool) {
+	out, changed := list, false
+	for i, e := range list {
+		if everyoneKnows(e) {
+			continue
+		}
+		if !changed {
+			out, changed = slices.Clone(list), true
+		}
+		out[i] = o.symbol(e, fmt.Sprintf("%s_dim%d", param, i))
+	}
+	return out, changed
+}
+
+func (o *openExtents) symbol(e ir.Expr, name string) ir.Expr {
+	for _, d := range o.done {
+		if ir.EqualExprs(d.extent, e) {
+			return d.symbol
+		}
+	}
+	v := o.u.symbolNamed(name, e.Span())
+	o.done = append(o.done, openExtent{e, v})
+	return v
+}
+
+// everyoneKnows reports an extent that means the same in every function: made of literals and dynamic symbols.
+func everyoneKnows(e ir.Expr) bool {
+	known := true
+	ir.Walk(e, func(x ir.Expr) bool {
+		switch x := x.(type) {
+		case *ir.Var:
+			known = known && x.Dyn
+		case *ir.OpCall, *ir.Call:
+			known = false
+		}
+		return known
+	})
+	return known
 }
