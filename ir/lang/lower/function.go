@@ -23,9 +23,7 @@ func (b *body) lower() {
 	if len(doc) > 0 {
 		out.Comments = append(out.Comments, doc...)
 	}
-	if len(list) > 0 {
-		b.skipComments(list[0].At().Start.Line - 1)
-	}
+	b.skipComments(headEnd(def, len(def.Body)-len(list)))
 	list = b.funcAttr(list)
 	out.Attrs, out.Split, out.DualAIV = f.decl.attrs, f.decl.split, f.decl.dualAIV
 	switch {
@@ -61,6 +59,21 @@ func (b *body) lower() {
 		}
 	}
 	b.warnParams()
+}
+
+// headEnd is the last line of what comes before the statements of a function: its signature, and its docstring when it has one.
+func headEnd(def *syntax.FunctionDef, docs int) int32 {
+	if docs > 0 {
+		return def.Body[docs-1].At().End.Line
+	}
+	line := def.NamePos.End.Line
+	for p := range def.Params.All() {
+		line = max(line, p.Range.End.Line)
+	}
+	if def.Returns != nil {
+		line = max(line, def.Returns.At().End.Line)
+	}
+	return line
 }
 
 // rebindFixed makes a variable of a parameter with a fixed value that the body assigns.

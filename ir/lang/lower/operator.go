@@ -19,6 +19,11 @@ var compareOps = map[string]ir.BinOp{"==": ir.Eq, "!=": ir.Ne, "<": ir.Lt, "<=":
 func (b *body) operation(x syntax.Expr) (ir.Expr, bool) {
 	switch x := x.(type) {
 	case *syntax.BinOp:
+		if x.Op == "xor" && b.mode == Dump {
+			l, lok := b.expr(x.X)
+			r, rok := b.expr(x.Y)
+			return &ir.Binary{Op: ir.Xor, X: l, Y: r, DType: ir.BOOL, Pos: b.at(x)}, lok && rok
+		}
 		op, known := binaryOps[x.Op]
 		if !known || b.mode != Dump && (op == ir.Pow || op >= ir.BitAnd && op <= ir.BitXor) {
 			b.errorf(CodeExpression, x, "Unsupported operator '%s': the DSL has + - * / // %% << >>", x.Op)
@@ -31,6 +36,9 @@ func (b *body) operation(x syntax.Expr) (ir.Expr, bool) {
 		}
 		return b.binary(op, l, r, x.X, x.Y, x)
 	case *syntax.Compare:
+		if len(x.Ops) != 1 && b.mode == Dump {
+			return b.comparedAgain(x)
+		}
 		if len(x.Ops) != 1 {
 			b.errorf(CodeExpression, x, "Only simple comparisons supported: a chain such as `a < b < c` is not").WithHint("write `a < b and b < c`")
 			return nil, false
@@ -86,6 +94,20 @@ func (b *body) operation(x syntax.Expr) (ir.Expr, bool) {
 		return b.unary(x, e)
 	}
 	return nil, false
+}
+
+// comparedAgain reads `a == b == c` of printed IR, which is a comparison of a comparison.
+func (b *body) comparedAgain(x *syntax.Compare) (ir.Expr, bool) {
+	e, ok := b.expr(x.X)
+	for i, y := range x.Ys {
+		r, good := b.expr(y)
+		op, known := compareOps[x.Ops[i]]
+		if !ok || !good || !known {
+			return nil, false
+		}
+		e = &ir.Binary{Op: op, X: e, Y: r, DType: ir.BOOL, Pos: b.spanOf(x.X, y)}
+	}
+	return e, ok
 }
 
 func (b *body) unary(x *syntax.UnaryOp, e ir.Expr) (ir.Expr, bool) {
@@ -254,6 +276,7 @@ func (b *body) binary(op ir.BinOp, l, r ir.Expr, ln, rn, x syntax.Node) (ir.Expr
 		if b.mode != Dump {
 			l, r = b.toDType(l, result, b.at(ln)), b.toDType(r, result, b.at(rn))
 		}
+	case b.mode == Dump: // a pass may leave what no user could write
 	default:
 		b.errorf(CodeOperand, x, "operator '%s' requires same numeric dtype category, got %s and %s", name, ld, rd).
 			WithHint("convert one side with pl.cast(x, pl.%s)", ld.Name())

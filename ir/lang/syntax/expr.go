@@ -3,6 +3,7 @@ package syntax
 // Precedences of binary operators, loosest first.
 const (
 	precOr = iota + 1
+	precXor // printed IR has "a xor b", which Python has not
 	precAnd
 	precNot
 	precCompare
@@ -153,6 +154,9 @@ func (p *parser) binary(least int8) Expr {
 	for {
 		t := p.tok
 		prec := precOf[t]
+		if t == tName && p.text() == "xor" {
+			prec = precXor
+		}
 		if prec < least || prec == 0 {
 			break
 		}
@@ -173,8 +177,12 @@ func (p *parser) binary(least int8) Expr {
 			p.link(links)
 			p.next()
 			y := p.binary(prec + 1)
+			op := tokenNames[t]
+			if prec == precXor {
+				op = "xor"
+			}
 			b := p.bins.new()
-			*b = BinOp{Range: p.since(start), Op: tokenNames[t], X: x, Y: y}
+			*b = BinOp{Range: p.since(start), Op: op, X: x, Y: y}
 			x = b
 		}
 	}
