@@ -122,12 +122,13 @@ type printer struct {
 	loose  bool // a fragment: undefined Vars are no news
 	sig    bool // inside a signature: allocations are named by strings
 
-	dyn     map[*Var]string      // dynamic symbols, named once for the whole program
-	dynOf   map[*Function][]*Var // the symbols each function mentions
-	names   map[*Var]string      // of the function being printed
-	taken   map[string]int       // names in use there, with the next suffix to try
-	defined map[*Var]bool        // Vars that the function defines
-	hints   []string             // see print_hints.go
+	dyn      map[*Var]string      // dynamic symbols, named once for the whole program
+	dynOf    map[*Function][]*Var // the symbols each function mentions
+	names    map[*Var]string      // of the function being printed
+	taken    map[string]int       // names in use there, with the next suffix to try
+	defined  map[*Var]bool        // Vars that the function defines
+	assigned *Var                 // that takes the value being printed
+	hints    []string             // see print_hints.go
 }
 
 func (p *printer) w(parts ...string) {

@@ -2,6 +2,7 @@ package ir
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -234,6 +235,10 @@ func (p *printer) opCall(e *OpCall) {
 		it.next()
 		p.value(kwargs[0].Value, '\'', false)
 		kwargs = kwargs[1:]
+	}
+	// A window buffer is named after the variable that takes it.
+	if name, ok := kwargs.Get("name"); ok && e.Op == "pld.tensor.alloc_window_buffer" && p.assigned != nil && name == p.name(p.assigned) {
+		kwargs = slices.DeleteFunc(slices.Clone(kwargs), func(k Kwarg) bool { return k.Name == "name" })
 	}
 	kw, special := keywordArgs[e.Op]
 	positional := len(e.Args)

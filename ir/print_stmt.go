@@ -34,7 +34,9 @@ func (p *printer) stmt(s Stmt, results []*Var) {
 		p.start()
 		p.target(s.Var)
 		p.w(" = ")
+		p.assigned = s.Var
 		p.expr(s.Value, precLowest, false)
+		p.assigned = nil
 		p.nl()
 	case *Eval:
 		p.comments(s.Comments)

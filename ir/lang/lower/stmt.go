@@ -2,11 +2,13 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ir/lang/syntax"
+	"github.com/ptobuild/ptobuild/ops"
 )
 
 // maxDepth bounds the nesting of statements and of expressions.
@@ -237,15 +239,38 @@ func (b *body) windowBuffer(t *syntax.Name, value syntax.Expr) (ir.Expr, bool) {
 	if !ok {
 		return nil, false
 	}
-	if _, named := kwargs.Get("name"); !named && b.mode != Dump {
-		if b.u.reported["window "+t.ID] {
+	if _, named := kwargs.Get("name"); !named {
+		if b.mode != Dump && b.u.reported["window "+t.ID] {
 			b.errorf(CodeFunction, t, "a second window buffer named '%s'", t.ID).WithHint("peers find a window buffer by its name; use another one")
 			return nil, false
 		}
 		b.u.reported["window "+t.ID] = true
 		kwargs = append(kwargs, ir.Kwarg{Name: "name", Value: t.ID})
 	}
-	return b.finishOp(call, path, args, kwargs)
+	return b.finishOp(call, path, b.windowSize(args, &kwargs, call), kwargs)
+}
+
+// windowSize turns the shape and dtype of a window buffer into its size in bytes.
+func (b *body) windowSize(args []ir.Expr, kwargs *ir.Kwargs, call syntax.Node) []ir.Expr {
+	v, given := kwargs.Get("dtype")
+	sym, ok := v.(*ops.Symbol)
+	if !given || !ok || len(args) != 1 {
+		return args
+	}
+	d, isDType := sym.Value.(ir.DType)
+	shape, isShape := args[0].(*ir.MakeTuple)
+	if !isDType || !isShape {
+		return args
+	}
+	var size ir.Expr = &ir.ConstInt{Value: int64(d.Bytes()), DType: ir.INDEX, Pos: b.at(call)}
+	for _, e := range shape.Elems {
+		if t, isScalar := e.Type().(*ir.ScalarType); !isScalar || !t.DType.IsInt() {
+			return args
+		}
+		size = ir.Simplify(&ir.Binary{Op: ir.Mul, X: e, Y: size, DType: ir.INDEX, Pos: b.at(call)})
+	}
+	*kwargs = slices.DeleteFunc(slices.Clone(*kwargs), func(k ir.Kwarg) bool { return k.Name == "dtype" })
+	return []ir.Expr{size}
 }
 
 // store emits `name = e`; at is the place of the statement.
