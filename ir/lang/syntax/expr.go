@@ -2,7 +2,7 @@ package syntax
 
 // Precedences of binary operators, loosest first.
 const (
-	precOr = iota + 1
+	precOr  = iota + 1
 	precXor // printed IR has "a xor b", which Python has not
 	precAnd
 	precNot
