@@ -28,6 +28,56 @@ func (f *Function) ParamOfArg(nargs, i int) int {
 	return i + gap
 }
 
+// Bind maps the parameters of f, and the dimension symbols of their types, to what a call passes for them.
+func (f *Function) Bind(args []Expr) map[*Var]Expr {
+	m := make(map[*Var]Expr, len(args))
+	for i, a := range args {
+		k := f.ParamOfArg(len(args), i)
+		if k < 0 {
+			continue
+		}
+		p := f.Params[k].Var
+		m[p] = a
+		shape := ShapeOf(a.Type())
+		for j, d := range ShapeOf(p.Typ) {
+			if v, ok := d.(*Var); ok && v.Dyn && m[v] == nil && j < len(shape) {
+				m[v] = shape[j]
+			}
+		}
+	}
+	return m
+}
+
+// ResultTypes are the types of the results of a call in the caller's terms: those of f, with what the call passes in place of parameters and
+// dimension symbols.
+func (f *Function) ResultTypes(args []Expr) []Type {
+	if len(f.Returns) == 0 {
+		return nil
+	}
+	bound := f.Bind(args)
+	r := &Rewriter{Expr: func(e Expr) Expr {
+		switch x := e.(type) {
+		case *Var:
+			if a := bound[x]; a != nil {
+				return a
+			}
+		case *OpCall: // an extent of a parameter is that of the argument
+			if x.Op == "tensor.dim" && len(x.Args) == 2 {
+				shape := ShapeOf(x.Args[0].Type())
+				if axis, known := IntValue(x.Args[1]); known && axis >= 0 && axis < int64(len(shape)) {
+					return shape[axis]
+				}
+			}
+		}
+		return e
+	}}
+	out := make([]Type, len(f.Returns))
+	for i, t := range f.Returns {
+		out[i] = r.Type(t)
+	}
+	return out
+}
+
 func isCommCtx(t Type) bool {
 	o, ok := t.(*OpaqueType)
 	return ok && (o.Name == "CommCtxType" || o.Name == "CommCtx")

@@ -57,7 +57,7 @@ func (c *abiCaller) launch(call *ir.Call, added []addedParam) ([]ir.Stmt, *ir.Ca
 	var pre []ir.Stmt
 	n := *call
 	n.Args = slices.Clone(call.Args)
-	dims := bindDims(callee, call.Args)
+	dims := callee.Bind(call.Args)
 	if len(call.Args) < c.was[call.Callee] {
 		if !slices.ContainsFunc(added, func(a addedParam) bool { return a.pipe > 0 }) {
 			return nil, call // trailing outputs are left to the runtime, so are these
@@ -139,24 +139,6 @@ func hasCall(e ir.Expr) bool {
 		return !found
 	})
 	return found
-}
-
-// bindDims maps the parameters and dimension symbols of a callee to what a call passes for them.
-func bindDims(callee *ir.Function, args []ir.Expr) map[*ir.Var]ir.Expr {
-	m := map[*ir.Var]ir.Expr{}
-	for i, p := range callee.Params {
-		if i >= len(args) {
-			break
-		}
-		m[p.Var] = args[i]
-		shape := ir.ShapeOf(args[i].Type())
-		for j, d := range ir.ShapeOf(p.Var.Typ) {
-			if v, ok := d.(*ir.Var); ok && m[v] == nil && j < len(shape) {
-				m[v] = shape[j]
-			}
-		}
-	}
-	return m
 }
 
 // substDims rewrites extents into the caller's terms; unknown is a Var of the callee that the caller cannot name.

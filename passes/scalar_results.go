@@ -166,7 +166,7 @@ func (t *splitTuple) get(g *ir.TupleGet) ir.Expr {
 func (w *scalarCaller) launch(s ir.Stmt, c *ir.Call) []ir.Stmt {
 	t := &splitTuple{scalars: map[int]ir.Expr{}, index: map[int]int{}}
 	callee := w.calls.byName[c.Callee]
-	args := bindDims(callee, c.Args)
+	args := callee.Bind(c.Args)
 	rw := &ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
 		if v, ok := e.(*ir.Var); ok && args[v] != nil {
 			return args[v]

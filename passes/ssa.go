@@ -33,7 +33,11 @@ var toSSA = &Pass{
 	Produces:    []ir.Property{ir.SSAForm},
 	Invalidates: []ir.Property{ir.NormalizedStmtStructure},
 	Run: func(ctx *Context, p *ir.Program) (*ir.Program, error) {
-		return mapFuncs(p, func(f *ir.Function) *ir.Function { return convertToSSA(ctx, f) }), nil
+		funcs := make(map[string]*ir.Function, len(p.Funcs))
+		for _, f := range p.Funcs {
+			funcs[f.Name] = f
+		}
+		return mapFuncs(p, func(f *ir.Function) *ir.Function { return convertToSSA(ctx, funcs, f) }), nil
 	},
 }
 
@@ -46,6 +50,7 @@ type ssa struct {
 	rw     ir.Rewriter
 	missed bool       // the rewriter met a variable without a value
 	params []ir.Param // versions
+	funcs  map[string]*ir.Function
 	exits
 	off map[*ir.Var]bool // versions of flags that are false
 }
@@ -56,13 +61,13 @@ type assignment struct {
 	lost bool
 }
 
-func convertToSSA(ctx *Context, f *ir.Function) *ir.Function {
+func convertToSSA(ctx *Context, funcs map[string]*ir.Function, f *ir.Function) *ir.Function {
 	if isVerbatim(f.Body) || isGeneratedSSA(f) {
 		return f
 	}
 	f, left := structure(ctx, f)
-	s := &ssa{flow: analyse(f), ctx: ctx, f: f, exits: left, off: map[*ir.Var]bool{}}
-	s.rw.Var = s.read
+	s := &ssa{flow: analyse(f), ctx: ctx, f: f, funcs: funcs, exits: left, off: map[*ir.Var]bool{}}
+	s.rw.Var, s.rw.Expr = s.read, s.retype
 	s.checkNames()
 
 	out := *f
@@ -165,6 +170,61 @@ func (s *ssa) read(src *ir.Var) *ir.Var {
 		return src
 	}
 	return v.cur
+}
+
+// retype gives a call the type that it has with the versions of its operands. An extent that is a scalar of the function is the one that a tensor was made
+// with; the version of that scalar that is current here may be another one.
+func (s *ssa) retype(e ir.Expr) ir.Expr {
+	switch x := e.(type) {
+	case *ir.OpCall:
+		if !namesScalar(x.Typ) {
+			return e
+		}
+		t, d := s.ctx.Ops.InferType(x)
+		if d != nil {
+			return e
+		}
+		c := *x
+		c.Typ = t
+		return &c
+	case *ir.Call:
+		f := s.funcs[x.Callee]
+		if f == nil || !namesScalar(x.Typ) {
+			return e
+		}
+		ts := f.ResultTypes(x.Args)
+		if x.Submit {
+			ts = append(ts, ir.TaskIDType)
+		}
+		c := *x
+		if tuple, ok := x.Typ.(*ir.TupleType); ok && len(tuple.Elems) == len(ts) {
+			c.Typ = &ir.TupleType{Elems: ts}
+		} else if !ok && len(ts) == 1 {
+			c.Typ = ts[0]
+		}
+		return &c
+	}
+	return e
+}
+
+// namesScalar reports a type with an extent that is a variable of the function.
+func namesScalar(t ir.Type) bool {
+	if tuple, ok := t.(*ir.TupleType); ok {
+		return slices.ContainsFunc(tuple.Elems, namesScalar)
+	}
+	found := false
+	for _, e := range ir.ShapeOf(t) {
+		if _, isConst := e.(*ir.ConstInt); isConst {
+			continue
+		}
+		ir.Walk(e, func(e ir.Expr) bool {
+			if v, ok := e.(*ir.Var); ok && !v.Dyn {
+				found = true
+			}
+			return !found
+		})
+	}
+	return found
 }
 
 func (s *ssa) typ(t ir.Type) ir.Type {

@@ -368,48 +368,7 @@ func (b *body) results(f *function, c *ir.Call) []ir.Type {
 			return []ir.Type{ir.Unknown} // it calls itself, directly or not
 		}
 	}
-	if len(f.out.Returns) == 0 {
-		return nil
-	}
-	subst := map[*ir.Var]ir.Expr{}
-	tensors := map[*ir.Var][]ir.Expr{}
-	for i, a := range c.Args {
-		p := f.out.Params[i].Var
-		tensors[p] = ir.ShapeOf(a.Type())
-		if _, isScalar := p.Typ.(*ir.ScalarType); isScalar {
-			subst[p] = a
-			continue
-		}
-		ps, as := ir.ShapeOf(p.Typ), ir.ShapeOf(a.Type())
-		for k := range min(len(ps), len(as)) {
-			if v, isVar := ps[k].(*ir.Var); isVar && v.Dyn && subst[v] == nil {
-				subst[v] = as[k]
-			}
-		}
-	}
-	r := &ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
-		switch x := e.(type) {
-		case *ir.Var:
-			if s := subst[x]; s != nil {
-				return s
-			}
-		case *ir.OpCall: // an extent of a parameter is that of the argument
-			if x.Op != "tensor.dim" || len(x.Args) != 2 {
-				return e
-			}
-			if v, ok := x.Args[0].(*ir.Var); ok {
-				if axis, known := ir.IntValue(x.Args[1]); known && axis >= 0 && axis < int64(len(tensors[v])) {
-					return tensors[v][axis]
-				}
-			}
-		}
-		return e
-	}}
-	out := make([]ir.Type, len(f.out.Returns))
-	for i, t := range f.out.Returns {
-		out[i] = r.Type(t)
-	}
-	return out
+	return f.out.ResultTypes(c.Args)
 }
 
 // stickyDumps adds the arguments that pl.dump_tag named.

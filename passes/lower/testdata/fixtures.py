@@ -60,3 +60,19 @@ class Program:
         o = pl.store(pl.add(v, 1.0), [0, 0], o)
         return o
 
+    @pl.function(type=pl.FunctionType.InCore)
+    def stretch(self, a: T, o: pl.InOut[pl.Tensor[[M, 16], pl.FP32]]) -> pl.Tensor[[M, 16], pl.FP32]:
+        o = pl.store(pl.load(a, [0, 0], [1, 16]), [0, 0], o)
+        return o
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def dup(self, a: pl.Tensor[[M, 16], pl.FP32]) -> pl.Tensor[[M, 16], pl.FP32]:
+        o = pl.create_tensor([M, 16], dtype=pl.FP32)
+        o = pl.store(pl.load(a, [0, 0], [1, 16]), [0, 0], o)
+        return o
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def shrink(self, a: pl.Tensor[[M, 16], pl.FP32], o: pl.InOut[T]) -> T:
+        o = pl.store(pl.load(a, [0, 0], [1, 16]), [0, 0], o)
+        return o
+
