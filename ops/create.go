@@ -129,7 +129,7 @@ func createRule(s *Site) (ir.Type, *diag.Diagnostic) {
 	return t, nil
 }
 
-// maxExact is the largest integer up to which a double holds every integer.
+// maxExact is the first integer that a double does not tell from its neighbour: init_value comes as a double.
 const maxExact = 1 << 53
 
 // checkInit checks init_value: the runtime fills a buffer with the bit pattern of one element, which must be exactly what was written
@@ -155,8 +155,8 @@ func (s *Site) checkInit(d ir.DType) *diag.Diagnostic {
 		return nil
 	case v != math.Trunc(v):
 		return bad("%v is not an integer, but the elements are %s", v, d)
-	case math.Abs(v) > maxExact:
-		return bad("%.0f exceeds the exactly-representable range of ±2^53", v)
+	case math.Abs(v) >= maxExact:
+		return bad("%.0f exceeds the exactly-representable range, below ±2^53", v)
 	case !fitsInt(v, d):
 		return bad("%.0f is outside of the range of %s", v, d)
 	}

@@ -57,7 +57,12 @@ func (s *ssa) unset(v *variable) {
 		d.Message += ": it is set only inside " + v.place + ", so this use is outside its defining scope"
 		d.WithRelated(v.at.Span(), "set only inside %s", v.place)
 	}
-	s.ctx.Report(d.WithHint("give '%s' a value before this point on every path", v.src.Hint))
+	d.WithHint("give '%s' a value before this point on every path", v.src.Hint)
+	if ir.IsTaskID(v.src.Typ) { // behaviour C-DEP-08
+		d.Message += "; a dependency on it cannot be honored"
+		d.WithHint("write `%s = None` before it, to say that there may be no task", v.src.Hint)
+	}
+	s.ctx.Report(d)
 }
 
 // checkYield reports a body whose trailing yield does not give the want values that the user asked for.

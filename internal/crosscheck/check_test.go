@@ -43,6 +43,7 @@ var allowed = map[diag.Code]bool{
 // problem is a check that failed. Kind stays the same while a program is shrunk.
 type problem struct {
 	kind, text string
+	reports    diag.List // of the compiler
 }
 
 func (p *problem) Error() string { return p.kind + ": " + p.text }
@@ -59,7 +60,7 @@ func load(src string) (*ir.Program, diag.List) {
 func build(src string, opt passes.Options) (*built, diag.Code, *problem) {
 	front, ds := load(src)
 	if front == nil {
-		return nil, "", &problem{"front end " + string(firstError(ds).Code), ds.Error()}
+		return nil, "", &problem{"front end " + string(firstError(ds).Code), ds.Error(), ds}
 	}
 	covered := false
 	explain := func(_ string, _ diag.Span, what string) {
@@ -89,7 +90,7 @@ func firstError(ds diag.List) *diag.Diagnostic {
 func refused(stage string, ds diag.List) (*built, diag.Code, *problem) {
 	for _, d := range ds {
 		if d.Severity == diag.Error && !allowed[d.Code] {
-			return nil, "", &problem{stage + " " + string(d.Code), ds.Error()}
+			return nil, "", &problem{stage + " " + string(d.Code), ds.Error(), ds}
 		}
 	}
 	return nil, firstError(ds).Code, nil
@@ -125,14 +126,14 @@ func (b *built) checkResults(exactDeps bool) (diag.Code, *problem) {
 		job := b.job(in, exec.Schedule{Policy: sim.Sequential})
 		results, err := (&exec.Plan{Ops: registry}).Run(context.Background(), job)
 		if err != nil {
-			return "", &problem{"run", err.Error()}
+			return "", &problem{kind: "run", text: err.Error()}
 		}
 		got := results[0]
 		if got.Failed() {
 			if d := firstError(got.Diags); d.Code == sim.CodeReclaimed && b.warned {
 				return d.Code, nil
 			}
-			return "", &problem{"run " + string(firstError(got.Diags).Code), fmt.Sprintf("n, m = %v: %v", in, got.Diags.Error())}
+			return "", &problem{kind: "run " + string(firstError(got.Diags).Code), text: fmt.Sprintf("n, m = %v: %v", in, got.Diags.Error())}
 		}
 		var memory [][]uint32
 		var widths []int
@@ -145,17 +146,17 @@ func (b *built) checkResults(exactDeps bool) (diag.Code, *problem) {
 		}
 		want, err := runReference(b.front, memory, widths, in[:])
 		if err != nil {
-			return "", &problem{"reference", fmt.Sprintf("n, m = %v: %v", in, err)}
+			return "", &problem{kind: "reference", text: fmt.Sprintf("n, m = %v: %v", in, err)}
 		}
 		for k, words := range memory {
 			for i, w := range words {
 				if g := binary.LittleEndian.Uint32(got.Outputs[k][4*i:]); g != w {
-					return "", &problem{"results", fmt.Sprintf("n, m = %v: %s[%d, %d] is %s, want %s", in, b.plan.Tensors[k].Param, i/widths[k], i%widths[k], show(g, k), show(w, k))}
+					return "", &problem{kind: "results", text: fmt.Sprintf("n, m = %v: %s[%d, %d] is %s, want %s", in, b.plan.Tensors[k].Param, i/widths[k], i%widths[k], show(g, k), show(w, k))}
 				}
 			}
 		}
 		if msg := compareTasks(tasksOf(got.Events), want, exactDeps); msg != "" {
-			return "", &problem{"tasks", fmt.Sprintf("n, m = %v: %s", in, msg)}
+			return "", &problem{kind: "tasks", text: fmt.Sprintf("n, m = %v: %s", in, msg)}
 		}
 	}
 	return "", nil
@@ -224,7 +225,7 @@ func (b *built) checkOrders() *problem {
 	for _, in := range inputs {
 		results, err := (&exec.Plan{Ops: registry}).Run(context.Background(), b.job(in, orders...))
 		if err != nil {
-			return &problem{"run", err.Error()}
+			return &problem{kind: "run", text: err.Error()}
 		}
 		// Whether a buffer is gone depends on the order; the compiler said that it may be.
 		if b.warned && slices.ContainsFunc(results, func(r exec.Result) bool {
@@ -234,11 +235,11 @@ func (b *built) checkOrders() *problem {
 		}
 		for i, r := range results {
 			if r.Failed() {
-				return &problem{"order", fmt.Sprintf("n, m = %v: %s: %v", in, orders[i], r.Diags.Error())}
+				return &problem{kind: "order", text: fmt.Sprintf("n, m = %v: %s: %v", in, orders[i], r.Diags.Error())}
 			}
 			for k := range r.Outputs {
 				if !bytes.Equal(r.Outputs[k], results[0].Outputs[k]) {
-					return &problem{"order", fmt.Sprintf("n, m = %v: %s: %s differs from the sequential run", in, orders[i], b.plan.Tensors[k].Param)}
+					return &problem{kind: "order", text: fmt.Sprintf("n, m = %v: %s: %s differs from the sequential run", in, orders[i], b.plan.Tensors[k].Param)}
 				}
 			}
 		}
@@ -251,7 +252,7 @@ func (b *built) checkCompiled(tools *native.Toolchain, exe string, profile *orch
 	code, lines := orch.Print(b.plan, profile)
 	object, err := tools.Compile(context.Background(), "main.cpp", []byte(code))
 	if err != nil {
-		return &problem{"compile", err.Error()}
+		return &problem{kind: "compile", text: err.Error()}
 	}
 	compiled := &native.Engine{Exe: exe, Object: object, Source: "main.cpp"}
 	for _, l := range lines {
@@ -261,22 +262,22 @@ func (b *built) checkCompiled(tools *native.Toolchain, exe string, profile *orch
 		job := b.job(in, exec.Schedule{Policy: sim.FIFO}, exec.Schedule{Policy: sim.Random, Seed: 1})
 		want, err := (&exec.Plan{Ops: registry}).Run(context.Background(), job)
 		if err != nil {
-			return &problem{"run", err.Error()}
+			return &problem{kind: "run", text: err.Error()}
 		}
 		got, err := compiled.Run(context.Background(), job)
 		if err != nil {
-			return &problem{"compiled run", err.Error()}
+			return &problem{kind: "compiled run", text: err.Error()}
 		}
 		for i := range want {
 			if w, g := want[i].Diags.Error(), got[i].Diags.Error(); w != g {
-				return &problem{"reports", fmt.Sprintf("n, m = %v: compiled:\n%s\nplan:\n%s", in, g, w)}
+				return &problem{kind: "reports", text: fmt.Sprintf("n, m = %v: compiled:\n%s\nplan:\n%s", in, g, w)}
 			}
 			if !trace.Equal(want[i].Events, got[i].Events) {
-				return &problem{"trace", fmt.Sprintf("n, m = %v: %s", in, trace.Diff(want[i].Events, got[i].Events))}
+				return &problem{kind: "trace", text: fmt.Sprintf("n, m = %v: %s", in, trace.Diff(want[i].Events, got[i].Events))}
 			}
 			for k := range want[i].Outputs {
 				if !bytes.Equal(want[i].Outputs[k], got[i].Outputs[k]) {
-					return &problem{"memory", fmt.Sprintf("n, m = %v: %s differs", in, b.plan.Tensors[k].Param)}
+					return &problem{kind: "memory", text: fmt.Sprintf("n, m = %v: %s differs", in, b.plan.Tensors[k].Param)}
 				}
 			}
 		}
