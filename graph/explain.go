@@ -143,7 +143,11 @@ func (b *Builder) ExplainDeps(t *Target) (*DepsReport, diag.List) {
 		case *plan.Task:
 			r.Tasks = append(r.Tasks, TaskDeps{s.Params.Text, s.Label, s.Pos, edges(s.Deps)})
 		case *plan.Dummy:
-			r.Tasks = append(r.Tasks, TaskDeps{s.Params.Text, "", s.Pos, edges(s.Deps)})
+			es := edges(s.Deps)
+			if s.Gathered != nil {
+				es = append(es, Edge{ID: "every id of " + s.Gathered.Text, Kind: "derived", At: s.Pos})
+			}
+			r.Tasks = append(r.Tasks, TaskDeps{s.Params.Text, "", s.Pos, es})
 		}
 		return true
 	})

@@ -216,7 +216,7 @@ func (p *printer) carries(it *items, cs []Carry, attrs Attrs) {
 		if c.Class != CarryUnclassified {
 			all = append(all, Attr{"iter_arg_rebind_" + n, c.Class == CarryRebind})
 		}
-		if c.Slots > 0 {
+		if c.Slots != 0 {
 			all = append(all, Attr{"iter_arg_array_size_" + n, c.Slots})
 		}
 	}

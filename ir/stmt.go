@@ -99,8 +99,12 @@ type Carry struct {
 	Init   Expr
 	Result *Var
 	Class  CarryClass
-	Slots  int64 // > 0: a TaskId carry kept as an array of so many slots (mission document 004, array-carry fence)
+	Slots  int64 // > 0: a TaskId carry kept as an array of so many slots (mission document 004, array-carry fence); or GatherSlots
 }
+
+// GatherSlots in Carry.Slots marks a TaskId carry of a parallel loop whose number of trips is not known: the ids of all trips are gathered, and the
+// result is a dependency-only task that waits for them. Only AutoDeriveTaskDependencies makes such carries.
+const GatherSlots = -1
 
 // CarryClass says whether a carry needs storage of its own; set by ClassifyIterArgCarry.
 type CarryClass uint8

@@ -231,6 +231,7 @@ func (v *verifier) carryClassified() {
 				switch {
 				case isFor && c.Class == CarryUnclassified:
 					v.report(codeCarryClass, s.Span(), "iter_arg %d %s has no iter_arg_rebind_%d", i, varText(c.Iter), i)
+				case c.Slots == GatherSlots && isParallel(s) && IsTaskID(c.Result.Typ) && c.Class == CarryRebind:
 				case c.Slots < 0 || c.Slots > 0 && c.Class != CarryRebind:
 					v.report(codeCarryClass, s.Span(), "iter_arg %d %s has %d slots, but is not a rebind", i, varText(c.Iter), c.Slots)
 				}
@@ -238,6 +239,11 @@ func (v *verifier) carryClassified() {
 			return true
 		})
 	})
+}
+
+func isParallel(s Stmt) bool {
+	f, ok := s.(*For)
+	return ok && f.Kind == Parallel
 }
 
 // splitIncoreOrch: orchestrations hold host ops and kernel launches only.

@@ -17,7 +17,7 @@ import (
 // Two tasks conflict when they access overlapping parts of one buffer and one of them writes: the later one gets the earlier one's TaskId in
 // CompilerDeps. Every entry is a TaskId value like the user's own: calls whose id is needed become submits, an id that leaves a branch is merged
 // with what the other path has, one that leaves a loop is carried: as one id when the loop's trips are ordered among themselves anyway, else as an array with a slot
-// per trip. So no later stage has to find, hoist or guess an id.
+// per trip, or gathered for a dummy task when a parallel loop has an unknown number of trips. So no later stage has to find, hoist or guess an id.
 //
 // A region is covered when every conflict has its edge. Then the runtime's own tracking is not needed: a covered whole body becomes a MANUAL scope
 // owned by the compiler, and slots with known regions leave tracking (input → no_dep, inout → output_existing). Otherwise the body stays AUTO

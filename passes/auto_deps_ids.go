@@ -58,6 +58,9 @@ func (n *idNode) lost() string {
 		if why != "" || n.chain {
 			return why
 		}
+		if n.gathers() {
+			return ""
+		}
 		if !n.known {
 			return "tasks of a loop with an unknown number of trips are not ordered"
 		}
@@ -86,8 +89,11 @@ func (n *idNode) many() bool {
 	if n.kind == idOfIter {
 		return n.inner.many()
 	}
-	return n.kind == idOfLoop && !n.chain
+	return n.kind == idOfLoop && !n.chain && !n.gathers()
 }
+
+// gathers reports a parallel loop of unknown trip count: its ids are gathered while it runs, for a dummy task after it (ir.GatherSlots).
+func (n *idNode) gathers() bool { return n.kind == idOfLoop && n.par && !n.known && !n.chain }
 
 func (n *idNode) describe() string {
 	switch n.kind {
@@ -441,6 +447,9 @@ func (w *depRewriter) loop(s ir.Stmt, body ir.Block, at diag.Span) ([]ir.Stmt, [
 				c.Init = v
 			}
 			values = append(values, in)
+			if x.gathers() {
+				c.Slots = ir.GatherSlots
+			}
 		}
 		carries = append(carries, c)
 	}

@@ -158,7 +158,7 @@ func (c *carryPass) forLoop(s *ir.For, manual bool) []ir.Stmt {
 	if s.Kind == ir.Parallel && manual {
 		if _, known := constTrips(s); !known {
 			for _, x := range s.Carries {
-				if ir.IsTaskID(x.Iter.Typ) && (c.used[x.Iter] || c.used[x.Result]) {
+				if ir.IsTaskID(x.Iter.Typ) && x.Slots != ir.GatherSlots && (c.used[x.Iter] || c.used[x.Result]) {
 					c.ctx.Report(diag.Errorf(codeDynamicParallel, s.Pos, "task id '%s' is carried by a pl.parallel loop, which must have a statically-known trip count", ir.BaseName(x.Iter.Hint)).
 						WithHint("give the loop literal bounds, or collect the ids in pl.array.create(N, pl.TASK_ID)"))
 				}
@@ -192,10 +192,13 @@ func (c *carryPass) carries(cs []ir.Carry, body ir.Block, at diag.Span) ([]ir.Ca
 	var pre []ir.Stmt
 	for i := range out {
 		x := &out[i]
+		gathered := x.Slots == ir.GatherSlots
 		x.Class, x.Slots = ir.CarryRebind, 0
 		y, _ := yielded(body, i).(*ir.Var)
 		init, _ := x.Init.(*ir.Var)
 		switch {
+		case gathered:
+			x.Slots = ir.GatherSlots
 		case ir.IsTaskID(x.Iter.Typ):
 			x.Slots = c.slots[x.Result]
 			if m := c.slotsOf(x.Init); m > 0 && m != x.Slots {

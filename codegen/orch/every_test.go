@@ -109,6 +109,10 @@ func everything() *plan.File {
 			Deps:  deps("params_t1", plan.Dep{ID: ref("t0")}, plan.Dep{ID: &plan.Elem{Array: nm("ids"), I: num(1)}, Guarded: true}, plan.Dep{ID: &plan.TaskIDOf{Outs: nm("alloc_0")}, Alloc: true}),
 			Label: "mix"},
 		&plan.Dummy{At: at(74), Ordinal: 0, Params: nm("params_phase_fence_barrier_0"), Outs: nm("phase_fence_barrier_0_outs"), ID: nm("bar"), Guarded: true, Deps: deps("params_phase_fence_barrier_0", plan.Dep{ID: ref("id0"), Guarded: true})},
+		&plan.DeclIDs{At: at(73), Name: nm("trips")},
+		&plan.AppendID{At: at(73), IDs: nm("trips"), ID: ref("t0")},
+		&plan.AppendID{At: at(73), IDs: nm("trips"), ID: ref("id0"), Guarded: true},
+		&plan.Dummy{At: at(75), Ordinal: 2, Params: nm("params_phase_fence_barrier_2"), Outs: nm("phase_fence_barrier_2_outs"), ID: nm("bar3"), Guarded: true, Gathered: nm("trips")},
 		&plan.Dummy{At: at(75), Ordinal: 1, Params: nm("params_phase_fence_barrier_1"), Outs: nm("phase_fence_barrier_1_outs"), ID: nm("bar2")},
 		&plan.Task{At: at(76), Ordinal: 2, Comment: "Task 2: c", Kind: plan.SubmitAIC, Kernels: [3]int{1, -1, -1}, Params: nm("params_t2"), Args: []plan.Arg{{Tag: plan.InOut, Tensor: nm("a")}},
 			Deps: deps("params_t2", plan.Dep{ID: ref("bar"), Guarded: true}, plan.Dep{ID: ref("bar2")}), Label: "c"},
@@ -122,7 +126,7 @@ func everything() *plan.File {
 		&plan.While{At: at(85), Cond: bin(ir.Lt, ref("n"), num(0)), Body: []plan.Stmt{&plan.Scope{Manual: true}}},
 		&plan.If{At: at(86), Cond: ref("flag"), Then: []plan.Stmt{&plan.Braces{Body: []plan.Stmt{let(87, "inner", num(1))}}}, Else: []plan.Stmt{&plan.Assign{At: at(88), Dst: nm("cur"), Value: ref("ext_x")}}},
 	}
-	f := &plan.File{
+	f := &plan.File{NeedsVector: true,
 		Func: "every", Pos: at(10).Pos, Helpers: plan.FloorDivHelper | plan.FloorModHelper | plan.PowHelper | plan.AbsHelper | plan.MathHelper,
 		Tensors: []plan.Tensor{{Name: nm("ext_x"), Param: "x", DType: ir.FP32}},
 		Scalars: []plan.Scalar{{Name: nm("n"), Union: nm("n_conv"), DType: ir.INDEX}, {Name: nm("s"), Union: nm("s_conv"), DType: ir.FP32},

@@ -67,6 +67,14 @@ func (p *printer) stmt(s plan.Stmt) {
 		p.declSlots(s)
 	case *plan.CopySlots:
 		p.fill("__yield_i", s.Dst.Text, s.N).s(s.Src.Text, "[__yield_i];").end()
+	case *plan.DeclIDs:
+		p.ln("std::vector<", p.prof.TaskID, "> ", s.Name.Text, ";")
+	case *plan.AppendID:
+		p.begin()
+		if s.Guarded {
+			p.s("if (").expr(s.ID).s(".", p.prof.IsValid, ") ")
+		}
+		p.s(s.IDs.Text, ".push_back(").expr(s.ID).s(");").end()
 	case *plan.SetElem:
 		p.begin().s(s.Array.Text, "[").expr(s.I).s("] = ").expr(s.Value).s(";").end()
 	case *plan.Create:

@@ -125,6 +125,10 @@ func (p *printer) predicate(args string, c *plan.Predicate) {
 func (p *printer) dummy(d *plan.Dummy) {
 	prof, args := p.prof, d.Params.Text
 	p.ln()
+	if d.Gathered != nil {
+		p.gathered(d)
+		return
+	}
 	p.begin().s("// Phase-fence barrier ").int(int64(d.Ordinal)).s(": dependency-only dummy task").end()
 	p.ln(prof.TaskArgs, " ", args, ";")
 	p.deps(args, d.Deps)
@@ -140,6 +144,21 @@ func (p *printer) dummy(d *plan.Dummy) {
 	p.ln("if (", d.Deps.Count.Text, " > 0) {")
 	p.depth++
 	submit()
+	p.ln(d.ID.Text, " = ", d.Outs.Text, ".", prof.GetID, ";")
+	p.depth--
+	p.ln("}")
+}
+
+// gathered prints a dependency-only task that waits for a list of ids, unless that is empty.
+func (p *printer) gathered(d *plan.Dummy) {
+	prof, args, ids := p.prof, d.Params.Text, d.Gathered.Text
+	p.begin().s("// Dynamic compiler-dependency barrier ").int(int64(d.Ordinal)).s(": dependency-only dummy task for all trips of the loop above").end()
+	p.ln(prof.TaskID, " ", d.ID.Text, " = ", prof.TaskID, "::", prof.InvalidID, ";")
+	p.ln("if (!", ids, ".empty()) {")
+	p.depth++
+	p.ln(prof.TaskArgs, " ", args, ";")
+	p.ln(args, ".", prof.SetDeps, "(", ids, ".data(), static_cast<uint32_t>(", ids, ".size()));")
+	p.ln(prof.Outputs, " ", d.Outs.Text, " = ", prof.SubmitDummy, "(", args, ");")
 	p.ln(d.ID.Text, " = ", d.Outs.Text, ".", prof.GetID, ";")
 	p.depth--
 	p.ln("}")

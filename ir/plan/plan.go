@@ -295,6 +295,18 @@ type (
 		Dst, Src *Name
 		N        int64
 	}
+	// DeclIDs declares a growing list of task ids.
+	DeclIDs struct {
+		At
+		Name *Name
+	}
+	// AppendID adds ID to a list. Guarded: only when it is valid.
+	AppendID struct {
+		At
+		IDs     *Name
+		ID      Expr
+		Guarded bool
+	}
 	// SetElem is Array[I] = Value.
 	SetElem struct {
 		At
@@ -352,15 +364,17 @@ type (
 		// Name of the kernel as the user knows it, for reports.
 		Label string
 	}
-	// Dummy submits a dependency-only task and binds its id. Guarded: only when a dependency is valid, else the id stays invalid.
+	// Dummy submits a dependency-only task and binds its id. Guarded: only when a dependency is valid, else the id stays invalid. Gathered, when set, is the
+	// list of ids that it waits for, in place of Deps.
 	Dummy struct {
 		At
-		Ordinal int // K of params_phase_fence_barrier_K
-		Params  *Name
-		Deps    *Deps
-		Guarded bool
-		Outs    *Name
-		ID      *Name
+		Ordinal  int // K of params_phase_fence_barrier_K
+		Params   *Name
+		Deps     *Deps
+		Gathered *Name
+		Guarded  bool
+		Outs     *Name
+		ID       *Name
 	}
 )
 

@@ -131,6 +131,10 @@ func (p *printer) stmt(s Stmt) {
 		}
 	case *CopySlots:
 		p.put(s.Dst.Text, "[0..", strconv.FormatInt(s.N, 10), ") = ", s.Src.Text)
+	case *DeclIDs:
+		p.put("ids ", s.Name.Text)
+	case *AppendID:
+		p.put(s.IDs.Text, " += ").expr(s.ID).put(pick(s.Guarded, "?", ""))
 	case *SetElem:
 		p.put(s.Array.Text, "[").expr(s.I).put("] = ").expr(s.Value)
 	case *Create:
@@ -150,6 +154,9 @@ func (p *printer) stmt(s Stmt) {
 		p.task(s)
 	case *Dummy:
 		p.put("dummy ", s.Params.Text, " -> ", s.ID.Text, pick(s.Guarded, " if any", ""))
+		if s.Gathered != nil {
+			p.put(" after all of ", s.Gathered.Text)
+		}
 		p.deps(s.Deps)
 	}
 	p.put("\n")

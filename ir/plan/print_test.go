@@ -35,6 +35,9 @@ func sample() *File {
 				&If{Cond: &Binary{Op: ir.Lt, X: ref("s"), Y: num(3), DType: ir.BOOL}, Then: []Stmt{&Assign{Dst: nm("s"), Value: &Binary{Op: ir.FloorDiv, X: ref("s"), Y: num(2), DType: ir.INDEX, Floored: true}}},
 					Else: []Stmt{&Braces{Body: []Stmt{&Write{Tensor: nm("ext_x"), DType: ir.FP32, Indices: nm("ix"), Index: []Expr{num(1)}, Value: &Float{2, ir.FP32}}}}}},
 				&While{Cond: &Bool{true}},
+				&DeclIDs{Name: nm("trips")},
+				&AppendID{IDs: nm("trips"), ID: ref("t"), Guarded: true},
+				&Dummy{Params: nm("params_phase_fence_barrier_1"), ID: nm("all"), Outs: nm("o"), Guarded: true, Gathered: nm("trips")},
 				&Dummy{Params: nm("params_phase_fence_barrier_0"), ID: nm("b"), Outs: nm("o"), Guarded: true, Deps: &Deps{Array: nm("e"), Count: nm("m"), Entries: []Dep{{ID: ref("t"), Guarded: true}}}},
 				&Decl{Name: nm("v"), Type: CType{Kind: TensorT}, Init: &View{nm("ext_x"), nm("sh"), nm("off")}},
 			}},
@@ -68,6 +71,9 @@ scope auto {
   }
   while true {
   }
+  ids trips
+  trips += t?
+  dummy params_phase_fence_barrier_1 -> all if any after all of trips
   dummy params_phase_fence_barrier_0 -> b if any after [t?]
   tensor v = view(ext_x, sh, off)
 }
@@ -97,10 +103,10 @@ func TestWalk(t *testing.T) {
 		})
 		return true
 	})
-	if count != 14 {
+	if count != 17 {
 		t.Errorf("%d statements", count)
 	}
-	want := "a_ci_shapes a_ci alloc_0 a params_t0 mixed_0 d n params_t0_pred task_0_outs params_phase_fence_barrier_0 e m b o v"
+	want := "a_ci_shapes a_ci alloc_0 a params_t0 mixed_0 d n params_t0_pred task_0_outs trips params_phase_fence_barrier_1 all o params_phase_fence_barrier_0 e m b o v"
 	if got := strings.Join(declared, " "); got != want {
 		t.Errorf("declared %s", got)
 	}

@@ -79,6 +79,8 @@ func Exprs(s Stmt, f func(Expr)) {
 		list(s.Elems)
 	case *DeclSlots:
 		one(s.Fill)
+	case *AppendID:
+		f(s.ID)
 	case *SetElem:
 		f(s.I)
 		f(s.Value)
@@ -150,6 +152,8 @@ func Declares(s Stmt) []*Name {
 	case *DeclArray:
 		add(s.Name)
 	case *DeclSlots:
+		add(s.Name)
+	case *DeclIDs:
 		add(s.Name)
 	case *Create:
 		add(s.Shapes, s.Info)

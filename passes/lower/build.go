@@ -159,6 +159,7 @@ func (l *lowerer) buildFor(s *ir.For, blk *block) {
 	l.targets = l.targets[:len(l.targets)-1]
 	n.Body = body.out
 	blk.out = append(blk.out, n)
+	l.gather(t, blk, s.Pos)
 }
 
 // slotOf is the index of the current trip: the loop variable, shifted and divided when the loop does not count 0, 1, 2…

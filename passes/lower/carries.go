@@ -14,6 +14,7 @@ import (
 //     end of each trip; inside and after the loop its Vars are that variable.
 //   - A TaskId carry with Slots is an array of ids. A parallel loop writes the slot of its trip and reads the initial value, so that all trips see
 //     the same; a sequential loop reads and copies the whole array.
+//   - A TaskId carry that gathers is a list that each trip adds its id to; after the loop, a dependency-only task waits for all of them.
 //   - An array that is only updated in place stays where it is; a carry that yields another array has storage of its own.
 //   - An if result is a variable declared before the if. Tensors start from a value that both paths know, else from the first tensor parameter:
 //     the runtime has no empty tensor, and both branches assign.
@@ -123,7 +124,10 @@ func (l *lowerer) bindCarries(loop ir.Stmt, carries []ir.Carry, body ir.Block, b
 		return vars
 	}
 	for i, c := range carries {
-		if vars[i] == nil {
+		if vars[i] == nil || vars[i].gathered != nil {
+			if vars[i] != nil {
+				l.feed(c.Result, y.values[i])
+			}
 			continue
 		}
 		l.feed(c.Result, y.values[i])
@@ -142,9 +146,15 @@ func (l *lowerer) bindCarries(loop ir.Stmt, carries []ir.Carry, body ir.Block, b
 // bindCarry binds the Vars of one carry; the result is its variable, nil when it needs none.
 func (l *lowerer) bindCarry(loop ir.Stmt, c *ir.Carry, blk *block, parallel bool) *storage {
 	l.see(c.Init, blk)
+	init := l.storageOf(c.Init, blk)
+	if c.Slots == ir.GatherSlots {
+		s := l.local(c.Result, blk)
+		s.gathered = l.names.derived(s.name, "", "_of_trips")
+		l.storages[c.Iter], l.storages[c.Result] = init, s
+		return s
+	}
 	l.feed(c.Result, c.Init)
 	l.feed(c.Iter, c.Result)
-	init := l.storageOf(c.Init, blk)
 	alias := c.Class == ir.CarryAlias
 	switch c.Result.Typ.(type) {
 	case *ir.ArrayType:
@@ -201,6 +211,11 @@ func (l *lowerer) declareCarries(loop ir.Stmt, carries []ir.Carry, blk *block, a
 		if s == nil || !l.live[c.Result] {
 			continue
 		}
+		if s.gathered != nil {
+			blk.out = append(blk.out, &plan.DeclIDs{At: plan.At{Pos: at}, Name: s.gathered})
+			l.file.NeedsVector = true
+			continue
+		}
 		l.declare(s, c.Init, l.storageOf(c.Init, blk), blk, at)
 	}
 	return t
@@ -235,6 +250,17 @@ func (l *lowerer) declare(s *storage, init ir.Expr, from *storage, blk *block, a
 	start(s, l.expr(init), l.placeholder(s, at))
 	if s.maker != nil {
 		start(s.maker, l.makerOf(from, blk), &plan.InvalidTask{})
+	}
+}
+
+// gather prints the tasks after a loop that wait for what its trips gathered.
+func (l *lowerer) gather(t yieldTarget, blk *block, at diag.Span) {
+	for i, s := range t.vars {
+		if s != nil && s.gathered != nil && t.live[i] {
+			d := l.dummy(s, at)
+			d.Gathered, d.Guarded = s.gathered, true
+			l.bindDummy(d, s, blk)
+		}
 	}
 }
 
@@ -346,6 +372,10 @@ func (l *lowerer) buildYield(y *ir.Yield, blk *block) {
 		}
 		v := y.Values[i]
 		from := l.storageOf(v, blk)
+		if s.gathered != nil {
+			blk.out = append(blk.out, &plan.AppendID{At: plan.At{Pos: y.Pos}, IDs: s.gathered, ID: l.expr(v), Guarded: !from.validIn(blk)})
+			continue
+		}
 		switch {
 		case from == s:
 		case t.slot != nil && t.kept[i] > 0:

@@ -123,10 +123,13 @@ func (d *depList) addStorage(s *storage, blk *block, e plan.Dep) {
 		}
 	default:
 		e.ID = s.ref()
-		e.Guarded = !s.valid || !s.home.encloses(blk)
+		e.Guarded = !s.validIn(blk)
 		d.add(depKey{s.name, -1}, e)
 	}
 }
+
+// validIn reports a task id that is never invalid where it is read.
+func (s *storage) validIn(blk *block) bool { return s != nil && s.valid && s.home.encloses(blk) }
 
 // addUser adds the dependencies that the user wrote.
 func (l *lowerer) addUser(d *depList, deps []ir.Expr, blk *block, at diag.Span) {
@@ -220,13 +223,24 @@ func (l *lowerer) depArray(d *depList, params *plan.Name) *plan.Deps {
 // buildDummy prints a dependency-only task.
 func (l *lowerer) buildDummy(x *ir.OpCall, at diag.Span, blk *block) {
 	s := l.dummies[x]
-	prefix := fmt.Sprintf("phase_fence_barrier_%d", l.barriers)
-	d := &plan.Dummy{At: plan.At{Pos: at}, Ordinal: l.barriers, Params: l.names.fixed("params_" + prefix), Outs: l.names.fixed(prefix + "_outs"), ID: s.name}
-	l.barriers++
+	d := l.dummy(s, at)
 	var deps depList
 	l.addUser(&deps, x.Deps, blk, at)
 	d.Deps = l.depArray(&deps, d.Params)
 	d.Guarded = d.Deps != nil
+	l.bindDummy(d, s, blk)
+}
+
+// dummy makes the next dependency-only task, whose id is s.
+func (l *lowerer) dummy(s *storage, at diag.Span) *plan.Dummy {
+	prefix := fmt.Sprintf("phase_fence_barrier_%d", l.barriers)
+	d := &plan.Dummy{At: plan.At{Pos: at}, Ordinal: l.barriers, Params: l.names.fixed("params_" + prefix), Outs: l.names.fixed(prefix + "_outs"), ID: s.name}
+	l.barriers++
+	return d
+}
+
+// bindDummy prints d with its id s.
+func (l *lowerer) bindDummy(d *plan.Dummy, s *storage, blk *block) {
 	if s.lifted() {
 		// The id is declared in front of the scope; the barrier's own stays inside.
 		own := &storage{kind: localStore, name: l.names.derived(s.name, "", "_inner"), typ: s.typ, block: blk, home: blk}

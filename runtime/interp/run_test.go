@@ -266,6 +266,22 @@ func TestStatements(t *testing.T) {
 				after2,
 			}
 		}, "aiv0; dummy1; aiv2 deps[1]"},
+		{"gathered ids", func(b *b) []plan.Stmt {
+			list, id, i, outs, after := name("list"), name("all"), name("i"), name("outs"), b.task()
+			after.Deps = &plan.Deps{Entries: []plan.Dep{{ID: ref(id), Guarded: true}}}
+			trip := b.task()
+			trip.Outs = outs
+			return []plan.Stmt{
+				&plan.DeclIDs{At: b.at(), Name: list},
+				&plan.For{At: b.at(), Var: i, Start: num(0), Stop: num(2), Step: num(1), Body: []plan.Stmt{
+					trip,
+					&plan.AppendID{At: b.at(), IDs: list, ID: &plan.TaskIDOf{Outs: outs}},
+					&plan.AppendID{At: b.at(), IDs: list, ID: &plan.InvalidTask{}, Guarded: true},
+				}},
+				&plan.Dummy{At: b.at(), Gathered: list, Guarded: true, Outs: name("o"), ID: id},
+				after,
+			}
+		}, "aiv0; aiv1; dummy2 deps[0 1]; aiv3 deps[2]"},
 		{"copied slots", func(b *b) []plan.Stmt {
 			p, q, task := name("p"), name("q"), b.task()
 			task.Scalars = []plan.Expr{&plan.Elem{Array: q, I: num(1)}, &plan.Elem{Array: q, I: num(2)}, &plan.Cast{X: &plan.Elem{Array: p, I: num(1)}, DType: ir.INT8}}

@@ -85,6 +85,11 @@ func (c *compiler) stmt(s plan.Stmt) action {
 		return c.declSlots(s)
 	case *plan.CopySlots:
 		return c.copySlots(s)
+	case *plan.DeclIDs:
+		k := c.declare(s.Name, variable{kind: plan.TaskT, array: true})
+		return func(fr *frame) { fr.idArrays[k] = fr.idArrays[k][:0] }
+	case *plan.AppendID:
+		return c.appendID(s)
 	case *plan.SetElem:
 		return c.setElem(s)
 	case *plan.Create:
@@ -267,6 +272,24 @@ func (c *compiler) copySlots(s *plan.CopySlots) action {
 	return func(fr *frame) { copy(fr.numArrays[dst.slot][:n], fr.numArrays[src.slot]) }
 }
 
+// idList looks up a growing list of ids.
+func (c *compiler) idList(n *plan.Name) int {
+	v := c.lookup(n)
+	if !v.array || v.kind != plan.TaskT {
+		c.bad("%s is not a list of task ids", nameOf(n))
+	}
+	return v.slot
+}
+
+func (c *compiler) appendID(s *plan.AppendID) action {
+	k, id := c.idList(s.IDs), c.taskID(s.ID)
+	return func(fr *frame) {
+		if x := id(fr); !s.Guarded || x != sim.InvalidTask {
+			fr.idArrays[k] = append(fr.idArrays[k], x)
+		}
+	}
+}
+
 func (c *compiler) setElem(s *plan.SetElem) action {
 	a := c.lookup(s.Array)
 	i := c.to(c.num(s.I), cI64).i
@@ -353,6 +376,10 @@ func (c *compiler) write(s *plan.Write) action {
 
 func (c *compiler) dummy(s *plan.Dummy) action {
 	deps := c.deps(s.Deps)
+	if s.Gathered != nil {
+		k := c.idList(s.Gathered)
+		deps = func(fr *frame) []sim.TaskID { return fr.idArrays[k] }
+	}
 	outs := c.declare(s.Outs, variable{kind: plan.OutputsT})
 	id := c.declare(s.ID, variable{kind: plan.TaskT})
 	return func(fr *frame) {

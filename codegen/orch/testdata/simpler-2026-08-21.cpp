@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <vector>
 #include <cmath>
 
 #include "pto_orchestration_api.h"
@@ -163,6 +164,18 @@ void aicpu_orchestration_entry(const ChipTaskArgs& orch_args) {
         if (params_phase_fence_barrier_0_deps_count > 0) {
             TaskOutputTensors phase_fence_barrier_0_outs = rt_submit_dummy_task(params_phase_fence_barrier_0);
             bar = phase_fence_barrier_0_outs.task_id();
+        }
+        std::vector<PTO2TaskId> trips;
+        trips.push_back(t0);
+        if (id0.is_valid()) trips.push_back(id0);
+
+        // Dynamic compiler-dependency barrier 2: dependency-only dummy task for all trips of the loop above
+        PTO2TaskId bar3 = PTO2TaskId::invalid();
+        if (!trips.empty()) {
+            CoreTaskArgs params_phase_fence_barrier_2;
+            params_phase_fence_barrier_2.set_dependencies(trips.data(), static_cast<uint32_t>(trips.size()));
+            TaskOutputTensors phase_fence_barrier_2_outs = rt_submit_dummy_task(params_phase_fence_barrier_2);
+            bar3 = phase_fence_barrier_2_outs.task_id();
         }
 
         // Phase-fence barrier 1: dependency-only dummy task
