@@ -16,42 +16,12 @@ func mapFuncs(p *ir.Program, f func(*ir.Function) *ir.Function) *ir.Program {
 }
 
 func types(r *ir.Rewriter, ts []ir.Type) []ir.Type {
-	out := ts
-	for i, t := range ts {
-		if n := r.Type(t); n != t {
-			if &out[0] == &ts[0] {
-				out = append([]ir.Type(nil), ts...)
-			}
-			out[i] = n
-		}
-	}
+	out, _ := mapList(ts, r.Type)
 	return out
 }
 
 // rewriteAttrs rewrites the expressions in attributes.
-func rewriteAttrs(r *ir.Rewriter, as ir.Attrs) (ir.Attrs, bool) {
-	out, changed := as, false
-	for i, a := range as {
-		var n any
-		switch v := a.Value.(type) {
-		case ir.Expr:
-			if x := r.Rewrite(v); x != v {
-				n = x
-			}
-		case []ir.Expr:
-			if xs, ok := r.List(v); ok {
-				n = xs
-			}
-		}
-		if n != nil {
-			if !changed {
-				out, changed = append(ir.Attrs(nil), as...), true
-			}
-			out[i].Value = n
-		}
-	}
-	return out, changed
-}
+func rewriteAttrs(r *ir.Rewriter, as ir.Attrs) (ir.Attrs, bool) { return mapAttrs(as, r.Rewrite) }
 
 // mapNested applies f to the nested blocks of s and drops an else branch that is left empty. It shares s when nothing changed.
 func mapNested(s ir.Stmt, f func(ir.Block) ir.Block) ir.Stmt {

@@ -1,6 +1,8 @@
 package passes
 
 import (
+	"slices"
+
 	"github.com/ptobuild/ptobuild/ir"
 )
 
@@ -89,6 +91,152 @@ func withValue(s ir.Stmt, e ir.Expr) ir.Stmt {
 		c := *s
 		c.X = e
 		return &c
+	}
+	return s
+}
+
+// mapList applies f to every element. The list is copied only when one changes.
+func mapList[T comparable](xs []T, f func(T) T) ([]T, bool) {
+	out, changed := xs, false
+	for i, x := range xs {
+		if n := f(x); n != x {
+			if !changed {
+				out, changed = slices.Clone(xs), true
+			}
+			out[i] = n
+		}
+	}
+	return out, changed
+}
+
+// withOperands returns e with f applied to its operands, in the order of evaluation, or e itself when none changed. Deps, predicates and dumps are no
+// operands: nothing computes them.
+func withOperands(e ir.Expr, f func(ir.Expr) ir.Expr) ir.Expr {
+	operand := func(e ir.Expr) ir.Expr {
+		if e == nil {
+			return nil
+		}
+		return f(e)
+	}
+	switch e := e.(type) {
+	case *ir.Binary:
+		x := f(e.X)
+		if y := f(e.Y); x != e.X || y != e.Y {
+			c := *e
+			c.X, c.Y = x, y
+			return &c
+		}
+	case *ir.Unary:
+		if x := f(e.X); x != e.X {
+			c := *e
+			c.X = x
+			return &c
+		}
+	case *ir.Cast:
+		if x := f(e.X); x != e.X {
+			c := *e
+			c.X = x
+			return &c
+		}
+	case *ir.MakeTuple:
+		if es, ok := mapList(e.Elems, f); ok {
+			c := *e
+			c.Elems = es
+			return &c
+		}
+	case *ir.TupleGet:
+		if x := f(e.X); x != e.X {
+			c := *e
+			c.X = x
+			return &c
+		}
+	case *ir.OpCall:
+		args, c1 := mapList(e.Args, f)
+		kwargs, c2 := mapKwargs(e.Kwargs, f)
+		if c1 || c2 {
+			c := *e
+			c.Args, c.Kwargs = args, kwargs
+			return &c
+		}
+	case *ir.Call:
+		args, c1 := mapList(e.Args, f)
+		cores, device := operand(e.Launch.CoreNum), operand(e.Device)
+		if c1 || cores != e.Launch.CoreNum || device != e.Device {
+			c := *e
+			c.Args, c.Launch.CoreNum, c.Device = args, cores, device
+			return &c
+		}
+	}
+	return e
+}
+
+// mapKwargs applies f to the expressions among keyword arguments.
+func mapKwargs(ks ir.Kwargs, f func(ir.Expr) ir.Expr) (ir.Kwargs, bool) {
+	out, changed := ks, false
+	for i, k := range ks {
+		if n := mapValue(k.Value, f); n != nil {
+			if !changed {
+				out, changed = slices.Clone(ks), true
+			}
+			out[i].Value = n
+		}
+	}
+	return out, changed
+}
+
+// mapAttrs applies f to the expressions in attributes.
+func mapAttrs(as ir.Attrs, f func(ir.Expr) ir.Expr) (ir.Attrs, bool) {
+	out, changed := as, false
+	for i, a := range as {
+		if n := mapValue(a.Value, f); n != nil {
+			if !changed {
+				out, changed = slices.Clone(as), true
+			}
+			out[i].Value = n
+		}
+	}
+	return out, changed
+}
+
+// mapValue applies f to a value that is an expression or a list of them; nil when nothing changed.
+func mapValue(v any, f func(ir.Expr) ir.Expr) any {
+	switch v := v.(type) {
+	case ir.Expr:
+		if x := f(v); x != v {
+			return x
+		}
+	case []ir.Expr:
+		if xs, ok := mapList(v, f); ok {
+			return xs
+		}
+	}
+	return nil
+}
+
+// withExprs returns a copy of a simple statement with f applied to its expressions, or the statement itself when none changed. Statements with
+// blocks stay as they are.
+func withExprs(s ir.Stmt, f func(ir.Expr) ir.Expr) ir.Stmt {
+	switch s := s.(type) {
+	case *ir.Assign:
+		if x := f(s.Value); x != s.Value {
+			return withValue(s, x)
+		}
+	case *ir.Eval:
+		if x := f(s.X); x != s.X {
+			return withValue(s, x)
+		}
+	case *ir.Return:
+		if xs, ok := mapList(s.Values, f); ok {
+			c := *s
+			c.Values = xs
+			return &c
+		}
+	case *ir.Yield:
+		if xs, ok := mapList(s.Values, f); ok {
+			c := *s
+			c.Values = xs
+			return &c
+		}
 	}
 	return s
 }

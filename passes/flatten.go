@@ -73,30 +73,10 @@ func (f *flattener) block(b ir.Block) ir.Block {
 
 func (f *flattener) stmt(s ir.Stmt) ir.Stmt {
 	switch s := s.(type) {
-	case *ir.Assign:
-		if v := f.top(s.Value); v != s.Value {
-			c := *s
-			c.Value = v
-			return &c
-		}
-	case *ir.Eval:
-		if x := f.top(s.X); x != s.X {
-			c := *s
-			c.X = x
-			return &c
-		}
-	case *ir.Return:
-		if vs, ok := f.list(s.Values); ok {
-			c := *s
-			c.Values = vs
-			return &c
-		}
-	case *ir.Yield:
-		if vs, ok := f.list(s.Values); ok {
-			c := *s
-			c.Values = vs
-			return &c
-		}
+	case *ir.Assign, *ir.Eval:
+		return withExprs(s, f.top)
+	case *ir.Return, *ir.Yield:
+		return withExprs(s, f.expr)
 	case *ir.If:
 		c := *s
 		c.Cond = f.expr(s.Cond)
@@ -127,17 +107,10 @@ func (f *flattener) stmt(s ir.Stmt) ir.Stmt {
 }
 
 func (f *flattener) carries(cs []ir.Carry) ([]ir.Carry, bool) {
-	changed := false
-	out := cs
-	for i, c := range cs {
-		if init := f.expr(c.Init); init != c.Init {
-			if !changed {
-				out, changed = append([]ir.Carry(nil), cs...), true
-			}
-			out[i].Init = init
-		}
-	}
-	return out, changed
+	return mapList(cs, func(c ir.Carry) ir.Carry {
+		c.Init = f.expr(c.Init)
+		return c
+	})
 }
 
 // top flattens an expression that may itself be a call.
@@ -145,11 +118,9 @@ func (f *flattener) top(e ir.Expr) ir.Expr {
 	if !nests(e) {
 		return e
 	}
-	switch e := e.(type) {
-	case *ir.OpCall:
-		return f.operands(e)
-	case *ir.Call:
-		return f.operands(e)
+	switch e.(type) {
+	case *ir.OpCall, *ir.Call:
+		return withOperands(e, f.expr)
 	}
 	return f.expr(e)
 }
@@ -167,113 +138,22 @@ func nests(e ir.Expr) bool {
 	return found
 }
 
-// operands flattens the operands of a call.
-func (f *flattener) operands(e ir.Expr) ir.Expr {
-	switch e := e.(type) {
-	case *ir.OpCall:
-		args, c1 := f.list(e.Args)
-		kwargs, c2 := f.kwargs(e.Kwargs)
-		if c1 || c2 {
-			c := *e
-			c.Args, c.Kwargs = args, kwargs
-			return &c
-		}
-	case *ir.Call:
-		args, c1 := f.list(e.Args)
-		cores, dev := f.expr(e.Launch.CoreNum), f.expr(e.Device)
-		if c1 || cores != e.Launch.CoreNum || dev != e.Device {
-			c := *e
-			c.Args, c.Launch.CoreNum, c.Device = args, cores, dev
-			return &c
-		}
-	}
-	return e
-}
-
-func (f *flattener) list(es []ir.Expr) ([]ir.Expr, bool) {
-	changed := false
-	out := es
-	for i, e := range es {
-		if n := f.expr(e); n != e {
-			if !changed {
-				out, changed = append([]ir.Expr(nil), es...), true
-			}
-			out[i] = n
-		}
-	}
-	return out, changed
-}
-
-func (f *flattener) kwargs(ks ir.Kwargs) (ir.Kwargs, bool) {
-	changed := false
-	out := ks
-	set := func(i int, v any) {
-		if !changed {
-			out, changed = append(ir.Kwargs(nil), ks...), true
-		}
-		out[i].Value = v
-	}
-	for i, k := range ks {
-		switch v := k.Value.(type) {
-		case ir.Expr:
-			if n := f.expr(v); n != v {
-				set(i, n)
-			}
-		case []ir.Expr:
-			if n, ok := f.list(v); ok {
-				set(i, n)
-			}
-		}
-	}
-	return out, changed
-}
-
 // expr returns e without calls: each one is bound before the statement at hand.
 func (f *flattener) expr(e ir.Expr) ir.Expr {
 	switch e := e.(type) {
 	case nil:
 		return nil
 	case *ir.Binary:
-		x := f.expr(e.X)
 		if e.Op.IsLogic() && e.Op != ir.Xor && hasCall(e.Y) {
-			return f.shortCircuit(e, x)
-		}
-		if y := f.expr(e.Y); x != e.X || y != e.Y {
-			c := *e
-			c.X, c.Y = x, y
-			return &c
-		}
-	case *ir.Unary:
-		if x := f.expr(e.X); x != e.X {
-			c := *e
-			c.X = x
-			return &c
-		}
-	case *ir.Cast:
-		if x := f.expr(e.X); x != e.X {
-			c := *e
-			c.X = x
-			return &c
-		}
-	case *ir.MakeTuple:
-		if es, ok := f.list(e.Elems); ok {
-			c := *e
-			c.Elems = es
-			return &c
-		}
-	case *ir.TupleGet:
-		if x := f.expr(e.X); x != e.X {
-			c := *e
-			c.X = x
-			return &c
+			return f.shortCircuit(e, f.expr(e.X))
 		}
 	case *ir.OpCall, *ir.Call:
-		call := f.operands(e)
+		call := withOperands(e, f.expr)
 		v := f.temp(call.Type(), e.Span())
 		f.pre = append(f.pre, &ir.Assign{Var: v, Value: call, Pos: e.Span()})
 		return v
 	}
-	return e
+	return withOperands(e, f.expr)
 }
 
 // shortCircuit evaluates the right side of `and` or `or` only when the left side does not decide.

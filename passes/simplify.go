@@ -74,41 +74,8 @@ func (s *simplifier) canonical(e ir.Expr) ir.Expr {
 	switch e := e.(type) {
 	case *ir.Binary, *ir.Unary, *ir.Cast:
 		return ir.SimplifyWithin(e, s.bounds)
-	case *ir.MakeTuple:
-		if xs, ok := s.canonicals(e.Elems); ok {
-			c := *e
-			c.Elems = xs
-			return &c
-		}
-	case *ir.OpCall:
-		if xs, ok := s.canonicals(e.Args); ok {
-			c := *e
-			c.Args = xs
-			return &c
-		}
-	case *ir.Call:
-		args, ok := s.canonicals(e.Args)
-		cores := s.canonical(e.Launch.CoreNum)
-		if ok || cores != e.Launch.CoreNum {
-			c := *e
-			c.Args, c.Launch.CoreNum = args, cores
-			return &c
-		}
 	}
-	return e
-}
-
-func (s *simplifier) canonicals(es []ir.Expr) ([]ir.Expr, bool) {
-	out, changed := es, false
-	for i, e := range es {
-		if n := s.canonical(e); n != e {
-			if !changed {
-				out, changed = append([]ir.Expr(nil), es...), true
-			}
-			out[i] = n
-		}
-	}
-	return out, changed
+	return withOperands(e, s.canonical)
 }
 
 // typ substitutes in a type and simplifies its extents.
@@ -152,22 +119,9 @@ func (s *simplifier) stmt(st ir.Stmt) ([]ir.Stmt, bool) {
 			c.Var, c.Value = v, value
 			return []ir.Stmt{&c}, true
 		}
-	case *ir.Eval:
-		if x := s.expr(st.X); x != st.X {
-			c := *st
-			c.X = x
-			return []ir.Stmt{&c}, true
-		}
-	case *ir.Yield:
-		if vs, ok := s.exprs(st.Values); ok {
-			return []ir.Stmt{&ir.Yield{Values: vs, Pos: st.Pos}}, true
-		}
-	case *ir.Return:
-		if vs, ok := s.exprs(st.Values); ok {
-			c := *st
-			c.Values = vs
-			return []ir.Stmt{&c}, true
-		}
+	case *ir.Eval, *ir.Yield, *ir.Return:
+		n := withExprs(st, s.expr)
+		return []ir.Stmt{n}, n != st
 	case *ir.If:
 		return s.ifStmt(st)
 	case *ir.For:
@@ -188,19 +142,6 @@ func (s *simplifier) stmt(st ir.Stmt) ([]ir.Stmt, bool) {
 		}
 	}
 	return []ir.Stmt{st}, false
-}
-
-func (s *simplifier) exprs(es []ir.Expr) ([]ir.Expr, bool) {
-	out, changed := es, false
-	for i, e := range es {
-		if n := s.expr(e); n != e {
-			if !changed {
-				out, changed = append([]ir.Expr(nil), es...), true
-			}
-			out[i] = n
-		}
-	}
-	return out, changed
 }
 
 // forwarded returns what takes the place of a scalar everywhere: the literal or the Var that it is equal to. Nil: the assignment stays.
@@ -265,26 +206,13 @@ func (s *simplifier) ifStmt(st *ir.If) ([]ir.Stmt, bool) {
 	c := *st
 	c.Cond, c.Then, c.Else = cond, s.block(st.Then), s.block(st.Else)
 	changed := cond != st.Cond || !sameBlock(c.Then, st.Then) || !sameBlock(c.Else, st.Else)
-	if rs, ok := s.defs(st.Results); ok {
+	if rs, ok := mapList(st.Results, s.def); ok {
 		c.Results, changed = rs, true
 	}
 	if !changed {
 		return []ir.Stmt{st}, false
 	}
 	return []ir.Stmt{&c}, true
-}
-
-func (s *simplifier) defs(vs []*ir.Var) ([]*ir.Var, bool) {
-	out, changed := vs, false
-	for i, v := range vs {
-		if n := s.def(v); n != v {
-			if !changed {
-				out, changed = append([]*ir.Var(nil), vs...), true
-			}
-			out[i] = n
-		}
-	}
-	return out, changed
 }
 
 // inlined is a body that runs exactly once, without its yield, whose values become those of the results.
