@@ -186,7 +186,9 @@ func (v *verifier) inOutUse() {
 		block = func(b Block) {
 			for _, s := range b {
 				stmt = s
-				Exprs(s, use)
+				if _, ok := s.(*Return); !ok || !f.Type.IsWrapper() { // a wrapper returns its parameters (ReturnParamsExplicit)
+					Exprs(s, use)
+				}
 				if a, ok := s.(*Assign); ok {
 					if c, ok := a.Value.(*Call); ok {
 						if callee := v.funcs[c.Callee]; callee != nil && !callee.Type.IsWrapper() && callee.Type != Inline {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ops"
 )
 
 // Simplify folds what is known (spec: passes-codegen 1.4 no. 5; behaviours P-SIM-*). It runs on SSA form, twice in the pipeline.
@@ -20,33 +21,71 @@ var simplify = &Pass{
 	Name:     "Simplify",
 	Doc:      "fold constants, known branches and short loops; drop unused scalars",
 	Requires: []ir.Property{ir.SSAForm},
-	Run: func(ctx *Context, p *ir.Program) (*ir.Program, error) {
-		return mapFuncs(p, func(f *ir.Function) *ir.Function { return simplifyFunc(ctx, f) }), nil
-	},
+	Run:      runSimplify,
 }
 
-func simplifyFunc(ctx *Context, f *ir.Function) *ir.Function {
-	s := &simplifier{ctx: ctx, values: map[*ir.Var]ir.Expr{}, bounds: ir.Bounds{}}
-	s.rw = ir.Rewriter{Var: s.renamed, Expr: s.replace}
+// runSimplify gives the results of branches and loops that are gone the names of what they are. A tensor may be read by such a name after a task was
+// given it to write, which would look like a stale read of the user's (InOutUseValid): then tensors keep their names. So whether a program
+// is accepted does not depend on what folds.
+func runSimplify(ctx *Context, p *ir.Program) (*ir.Program, error) {
+	calls := newCallTable(ctx, p)
+	return mapFuncs(p, func(f *ir.Function) *ir.Function {
+		quiet := *ctx
+		quiet.Explain = nil
+		g, renamed := simplifyFunc(&quiet, f, false)
+		stale := len(renamed) > 0 && readsStale(calls, g.Body, renamed)
+		if g == f || !stale && ctx.Explain == nil {
+			return g
+		}
+		g, _ = simplifyFunc(ctx, f, stale)
+		return g
+	}), nil
+}
+
+func simplifyFunc(ctx *Context, f *ir.Function, keepTensors bool) (g *ir.Function, renamed map[*ir.Var]bool) {
+	s := &simplifier{ctx: ctx, keepTensors: keepTensors, values: map[*ir.Var]ir.Expr{}, bounds: ir.Bounds{}, renamed: map[*ir.Var]bool{}}
+	s.rw = ir.Rewriter{Var: s.standsFor, Expr: s.replace}
 	body := s.block(f.Body)
 	body = dropUnused(f, body)
 	if sameBlock(body, f.Body) {
-		return f
+		return f, nil
 	}
 	out := *f
 	out.Body = body
-	return &out
+	return &out, s.renamed
+}
+
+// readsStale reports that one of vs is read, in the order of the text, after a call or op that was given it to write.
+func readsStale(calls *callTable, b ir.Block, vs map[*ir.Var]bool) bool {
+	written, stale := map[*ir.Var]bool{}, false
+	ir.Inspect(b, func(s ir.Stmt) bool {
+		ir.Exprs(s, func(e ir.Expr) bool {
+			if v, ok := e.(*ir.Var); ok && written[v] {
+				stale = true
+			}
+			return !stale
+		})
+		calls.accesses(s, func(v *ir.Var, e ops.Effect) {
+			if e != ops.Read && e != ops.Untouched {
+				written[v] = vs[v]
+			}
+		})
+		return !stale
+	})
+	return stale
 }
 
 type simplifier struct {
-	ctx    *Context
-	values map[*ir.Var]ir.Expr // what a Var stands for: a literal, another Var, or itself with another type
-	bounds ir.Bounds           // of loop variables
-	rw     ir.Rewriter
+	ctx         *Context
+	keepTensors bool                // tensors of results that are gone stay Vars
+	values      map[*ir.Var]ir.Expr // what a Var stands for: a literal, another Var, or itself with another type
+	renamed     map[*ir.Var]bool    // tensors that took the place of results
+	bounds      ir.Bounds           // of loop variables
+	rw          ir.Rewriter
 }
 
-// renamed serves the places that hold a Var and nothing else.
-func (s *simplifier) renamed(v *ir.Var) *ir.Var { n, _ := s.values[v].(*ir.Var); return n }
+// standsFor serves the places that hold a Var and nothing else.
+func (s *simplifier) standsFor(v *ir.Var) *ir.Var { n, _ := s.values[v].(*ir.Var); return n }
 
 func (s *simplifier) replace(e ir.Expr) ir.Expr {
 	switch e := e.(type) {
@@ -182,8 +221,9 @@ func (s *simplifier) settle(results []*ir.Var, values []ir.Expr) []ir.Stmt {
 			break
 		}
 		x := values[i]
-		if v, ok := x.(*ir.Var); ok && !isScalar(v.Typ) {
+		if v, ok := x.(*ir.Var); ok && !isScalar(v.Typ) && !(s.keepTensors && ir.IsTensor(v.Typ)) {
 			s.values[r] = v
+			s.renamed[v] = ir.IsTensor(v.Typ)
 		} else if y := forwarded(r, x); y != nil {
 			s.values[r] = y
 		} else {
