@@ -142,7 +142,7 @@ func BenchmarkFrontEnd(b *testing.B) {
 	}
 }
 
-// BenchmarkToCPP is source text to C++ text in this process. ns/statement stays level when the stages are linear.
+// BenchmarkToCPP is source text to C++ text in this process. ns/statement stays level when the stages are linear.
 func BenchmarkToCPP(b *testing.B) {
 	b.Run("18 lines", func(b *testing.B) {
 		b.ReportAllocs()

@@ -219,7 +219,7 @@ func TestEmitCreate(t *testing.T) {
 		{list(8), kws("dtype", ir.BF16, "init_value", 0), "create r_ci r_ci_shapes{8} bfloat16 manual=false init 0"},
 		{list(8), kws("dtype", ir.FP32, "init_value", 2.5), "create r_ci r_ci_shapes{8} fp32 manual=false init fp32(2.5)"},
 		{list(8), kws("dtype", ir.INT32, "init_value", -7), "create r_ci r_ci_shapes{8} int32 manual=false init int32(-7)"},
-		{list(8, 64), kws("dtype", ir.FP4), "create r_ci r_ci_shapes{8, 32} fp4 manual=false"},
+		{list(8, 64), kws("dtype", ir.FP4) /* C-ALC-12: two elements a byte */, "create r_ci r_ci_shapes{8, 32} fp4 manual=false"},
 	} {
 		call, d := Builtin().Call(here, "create_tensor", args(c.shape), c.kws)
 		if d != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ir/plan"
 )
 
@@ -172,6 +173,39 @@ func TestProfileNames(t *testing.T) {
 	code, _ := Print(everything(), Default().ForTarget("a5"))
 	if !strings.Contains(code, ".launch_spec.set_core_num(") || strings.Contains(code, "set_block_num") {
 		t.Error("C-SUB-04: a5 spells the block count set_core_num")
+	}
+}
+
+// C-HDR-01 to C-HDR-05: the frame of a file, per profile.
+func TestFrame(t *testing.T) {
+	f := &plan.File{Func: "main", Tensors: []plan.Tensor{{Name: nm("ext_x"), Param: "x", DType: ir.FP32}, {Name: nm("ext_y"), Param: "y", DType: ir.FP32}},
+		Scalars: []plan.Scalar{{Name: nm("n"), Union: nm("n_conv"), DType: ir.INDEX}}, Kernels: []plan.Kernel{{Name: "k", Signature: []plan.ArgTag{plan.Input}}}}
+	for _, name := range Names() {
+		code, _ := Print(f, Named(name))
+		rest := code
+		for _, part := range []string{"// Orchestration Function: main\n", "#include <stddef.h>\n#include <stdint.h>\n#include <stdio.h>\n", "#include \"", "\n\nextern \"C\" {\n\n",
+			"aicpu_orchestration_config(const ", "(void)orch_args;\n", ".expected_arg_count = 3", "\n}\n\n", "aicpu_orchestration_entry(const ", "\n}\n\n}  // extern \"C\"\n"} {
+			_, after, found := strings.Cut(rest, part)
+			if !found {
+				t.Errorf("%s: no %q in\n%s", name, part, rest)
+			}
+			rest = after
+		}
+		if rest != "" {
+			t.Errorf("%s: %q after the end", name, rest)
+		}
+		visible := strings.Count(code, `__attribute__((visibility("default")))`)
+		if oneLine := strings.Contains(code, "{ .expected_arg_count = 3 };"); name == "pto2" && (visible != 0 || !oneLine) || name != "pto2" && (visible != 2 || oneLine) {
+			t.Errorf("%s: C-HDR-03: the two functions look like\n%s", name, code)
+		}
+		if strings.Contains(code, "<vector>") || strings.Contains(code, "signature") {
+			t.Errorf("%s: a vector or a signature that nothing asks for", name)
+		}
+		g := *f
+		g.NeedsVector = true
+		if code, _ := Print(&g, Named(name)); !strings.Contains(code, "#include <stdio.h>\n#include <vector>\n") {
+			t.Errorf("%s: C-HDR-04: no <vector>", name)
+		}
 	}
 }
 

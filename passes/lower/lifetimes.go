@@ -1,8 +1,6 @@
 package lower
 
 import (
-	"slices"
-
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ir/plan"
@@ -21,103 +19,160 @@ import (
 // maxKept is the number of trips up to which the buffers of all trips are kept.
 const maxKept = 64
 
-// A use of a tensor by a task or an element access. A carry or merge uses what flows into it too, where it stands itself: it holds the value of a trip
-// or branch that is over.
+// A use of a tensor by a task or an element access.
 type use struct {
 	storage *storage
 	block   *block
 	at      diag.Span
-	holder  *storage // the carry or merge
 }
 
 // use notes a use of s in blk, unless its buffer is in reach anyway.
 func (l *lowerer) use(s *storage, blk *block) {
-	if r := s.root; r != nil && s.kind != mutableStore && (r.block == nil || r.block.encloses(blk)) {
+	if r := s.root; r != nil && (r.block == nil || r.block.encloses(blk)) {
 		return
 	}
-	l.uses = append(l.uses, use{storage: s, block: blk, at: l.at})
+	l.uses = append(l.uses, use{s, blk, l.at})
 }
 
-// A flow is what a tensor may be.
-type flow struct {
-	buffers []*storage // that the program allocates
-	holders []*storage // carries and merges on the way
+// A demand is what the uses of a tensor ask of the buffers that it may be. Blocks are joined: the innermost one around all.
+type demand struct {
+	life   *block // where the buffer is needed
+	named  *block // where its allocation must have a name; nil: nowhere
+	direct *block // where the buffer is used by its own name
+	at     diag.Span
+
+	// Of the buffers behind the tensor:
+	inner   *block // the block of the innermost one
+	apart   bool   // they are in blocks of which none is around the other
+	unnamed bool   // a carry or merge on the way stands where the allocation behind it has no name
 }
 
-func (l *lowerer) flowOf(s *storage) *flow {
-	if f := l.flows[s]; f != nil {
-		return f
+func join(a, b *block) *block {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
 	}
-	f := &flow{}
-	seen := map[*storage]bool{}
-	var visit func(*storage)
-	visit = func(s *storage) {
-		if s == nil || seen[s] {
-			return
-		}
-		seen[s] = true
-		switch s.kind {
-		case bufferStore, outputStore:
-			f.buffers = append(f.buffers, s)
-		case mutableStore:
-			f.holders = append(f.holders, s)
-		}
-		for _, t := range s.from {
-			visit(t)
-		}
-	}
-	visit(s)
-	l.flows[s] = f
-	return f
+	return common(a, b)
 }
 
-// planLifetimes places all buffers, now that their uses are known.
+// planLifetimes places all buffers, now that their uses are known. What a carry or merge needs, each tensor that flows into it needs as well, and where the
+// carry or merge stands: it holds the value of a trip or branch that is over. Both walks below go over a tensor once for each level of nesting at most.
 func (l *lowerer) planLifetimes() {
-	wanted := map[*storage]*block{}
-	held := map[*storage]bool{}
-	for i := 0; i < len(l.uses); i++ {
-		u := l.uses[i]
-		f := l.flowOf(u.storage)
-		for _, m := range f.holders {
-			if held[m] {
-				continue
-			}
-			held[m] = true
-			for _, s := range m.from {
-				l.uses = append(l.uses, use{s, m.home, u.at, m})
+	demands := map[*storage]*demand{}
+	var order, work []*storage
+	ask := func(s *storage, d demand) {
+		old := demands[s]
+		if old == nil {
+			old = &demand{at: d.at}
+			demands[s], order = old, append(order, s)
+		}
+		life, named, direct := join(old.life, d.life), join(old.named, d.named), join(old.direct, d.direct)
+		if life != old.life || named != old.named || direct != old.direct {
+			old.life, old.named, old.direct = life, named, direct
+			work = append(work, s)
+		}
+	}
+	manual := func(b *block) *block {
+		if b.inManual() {
+			return b
+		}
+		return nil
+	}
+	for _, u := range l.uses {
+		d := demand{life: u.block, named: manual(u.block), at: u.at}
+		if u.storage.ownsBuffer() {
+			d.direct, d.named = u.block, u.block
+		}
+		ask(u.storage, d)
+	}
+	for len(work) > 0 {
+		s := work[len(work)-1]
+		work = work[:len(work)-1]
+		d := demand{life: demands[s].life, named: demands[s].named, at: demands[s].at}
+		if s.kind == mutableStore {
+			d.life, d.named = join(d.life, s.home), join(d.named, manual(s.home))
+		}
+		for _, f := range s.from {
+			if f != nil {
+				ask(f, d)
 			}
 		}
-		for _, b := range f.buffers {
-			named := u.storage == b && u.holder == nil || u.block.inManual()
-			if b.block.encloses(u.block) || !named && b.block.scope().encloses(u.block) {
-				continue
-			}
-			if wanted[b] == nil {
-				wanted[b] = b.block
-			}
-			wanted[b] = common(wanted[b], u.block)
+	}
+
+	wanted := map[*storage]*block{}
+	for _, b := range order {
+		d := demands[b]
+		if !b.ownsBuffer() {
+			continue
+		}
+		w := b.block
+		if !b.block.scope().encloses(d.life) {
+			w = join(w, d.life)
+		}
+		if wanted[b] = join(w, d.named); wanted[b] == b.block {
+			delete(wanted, b)
 		}
 	}
 	l.placeCreates(wanted)
-	unnamed := map[*storage]bool{} // carries and merges whose allocation has no name where they stand
-	for _, u := range l.uses {
-		for _, b := range l.flowOf(u.storage).buffers {
-			if l.checkLifetime(b, u) && u.holder != nil {
-				unnamed[u.holder] = true
+	for _, b := range order {
+		if b.ownsBuffer() {
+			l.checkLifetime(b, demands[b])
+		}
+	}
+	if !l.opt.NoManualAllocDeps {
+		l.nameAllocations(demands, order)
+	}
+}
+
+// nameAllocations lets carries and merges keep the TaskId of the allocation behind them, where a task of a MANUAL scope could not name it otherwise.
+func (l *lowerer) nameAllocations(demands map[*storage]*demand, order []*storage) {
+	into := map[*storage][]*storage{}
+	var work []*storage
+	for _, s := range order {
+		for _, f := range s.from {
+			into[f] = append(into[f], s)
+		}
+		if s.kind == bufferStore {
+			demands[s].inner = s.block
+			work = append(work, s)
+		}
+	}
+	for len(work) > 0 {
+		s := work[len(work)-1]
+		work = work[:len(work)-1]
+		d := demands[s]
+		for _, t := range into[s] {
+			e := demands[t]
+			was := *e
+			switch {
+			case e.inner == nil || e.inner.encloses(d.inner):
+				e.inner = d.inner
+			case !d.inner.encloses(e.inner):
+				e.apart = true
+			}
+			e.apart = e.apart || d.apart
+			e.unnamed = e.unnamed || d.unnamed || t.kind == mutableStore && e.hides(t.home)
+			if *e != was {
+				work = append(work, t)
 			}
 		}
 	}
-	if l.opt.NoManualAllocDeps {
-		return
-	}
 	for _, u := range l.uses {
-		if u.holder == nil && u.block.inManual() {
-			if slices.ContainsFunc(l.flowOf(u.storage).holders, func(m *storage) bool { return unnamed[m] }) {
-				l.carryMaker(u.storage)
-			}
+		if d := demands[u.storage]; u.block.inManual() && (d.unnamed || d.hides(u.block)) {
+			l.carryMaker(u.storage)
 		}
 	}
 }
+
+// hides reports that an allocation behind a tensor has no name in blk.
+func (d *demand) hides(blk *block) bool {
+	return d.apart || d.inner != nil && !d.inner.encloses(blk)
+}
+
+// ownsBuffer reports a tensor that is made here, and not a handle of another one.
+func (s *storage) ownsBuffer() bool { return s.kind == bufferStore || s.kind == outputStore }
 
 // scope is the runtime scope around b.
 func (b *block) scope() *block {
@@ -156,22 +211,12 @@ func loopTrips(s ir.Stmt) (int64, bool) {
 	return ir.TripCount(bounds[0], bounds[1], bounds[2])
 }
 
-// checkLifetime reports a use of b that its place does not allow. The result tells that the allocation of b has no name there.
-func (l *lowerer) checkLifetime(b *storage, u use) (unnamed bool) {
-	named := b.block.encloses(u.block)
-	direct := u.storage == b && u.holder == nil && !named
-	if direct || !b.block.scope().encloses(u.block) {
-		l.reportLifetime(b, u, direct)
-		return false
-	}
-	return !named && b.kind == bufferStore
-}
-
-func (l *lowerer) reportLifetime(b *storage, u use, direct bool) {
-	if b.complained {
+// checkLifetime reports uses of b that its place does not allow.
+func (l *lowerer) checkLifetime(b *storage, u *demand) {
+	direct := u.direct != nil && !b.block.encloses(u.direct)
+	if !direct && b.block.scope().encloses(u.life) {
 		return
 	}
-	b.complained = true
 	var d *diag.Diagnostic
 	switch {
 	case direct:
@@ -180,7 +225,7 @@ func (l *lowerer) reportLifetime(b *storage, u use, direct bool) {
 		d = diag.Warningf(CodeTensorLifetime, u.at, "tensor %q is used here after the scope that made it has closed, so the runtime may have given its memory to another buffer", b.what)
 		l.diags.Add(d)
 	}
-	switch loop := loopAround(b.block, u.block); {
+	switch loop := loopAround(b.block, u.life); {
 	case b.kind == outputStore:
 		d.WithHint("create the tensor before the scope and pass it to the submit")
 	case direct || loop == nil:

@@ -37,7 +37,7 @@ func Lower(p *ir.Program, fn *ir.Function, reg *ops.Registry, opt Options) (file
 		prog: p, fn: fn, reg: reg, opt: opt,
 		storages: map[*ir.Var]*storage{}, tuples: map[*ir.Var]*tuple{}, calls: map[*ir.Call]*call{}, dummies: map[*ir.OpCall]*storage{},
 		feeds: map[*ir.Var][]*ir.Var{}, live: map[*ir.Var]bool{}, nonneg: map[*ir.Var]bool{}, blocks: map[ir.Stmt][2]*block{},
-		merges: map[ir.Stmt][]*storage{}, ahead: map[ir.Stmt][]*batch{}, flows: map[*storage]*flow{}, dims: map[*ir.Var]*plan.Dim{},
+		merges: map[ir.Stmt][]*storage{}, ahead: map[ir.Stmt][]*batch{}, dims: map[*ir.Var]*plan.Dim{},
 		kernelIDs: map[string]int{}, names: newNamer(), returns: map[*ir.Function][]int{}, funcs: map[string]*ir.Function{},
 	}
 	if !l.checkEntry() {
@@ -94,7 +94,6 @@ type lowerer struct {
 	merges   map[ir.Stmt][]*storage // results of an If, per carry of a loop
 	creates  []create
 	uses     []use
-	flows    map[*storage]*flow
 	ahead    map[ir.Stmt][]*batch // allocations in front of a statement
 	yields   []yieldFrame
 	arrays   *arrayFlow

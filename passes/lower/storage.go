@@ -76,13 +76,12 @@ type storage struct {
 	valid   bool   // task ids: never invalid
 	what    string // what the user calls it
 
-	gathered   *plan.Name // task ids of a gathering carry: the list that the loop fills
-	alloc      *plan.Name // buffers: the alloc result, once planned
-	maker      *storage   // carries and merges: the TaskId of the allocation behind the current value, where a MANUAL scope needs it
-	batched    bool       // buffers: allocated at the head of a sequence
-	manualBy   diag.Span  // buffers and entry tensors: a task of a MANUAL scope that writes it
-	declared   bool       // its declaration is out
-	complained bool
+	gathered *plan.Name // task ids of a gathering carry: the list that the loop fills
+	alloc    *plan.Name // buffers: the alloc result, once planned
+	maker    *storage   // carries and merges: the TaskId of the allocation behind the current value, where a MANUAL scope needs it
+	batched  bool       // buffers: allocated at the head of a sequence
+	manualBy diag.Span  // buffers and entry tensors: a task of a MANUAL scope that writes it
+	declared bool       // its declaration is out
 }
 
 type storageKind uint8
