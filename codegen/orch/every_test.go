@@ -106,7 +106,7 @@ func everything() *plan.File {
 		&plan.Task{At: at(73), Ordinal: 1, Comment: "Group mix: MixedKernels (AIC + AIV lanes)", Kind: plan.SubmitMixed, Kernels: [3]int{1, 2, -1}, Mixed: nm("mixed_1"), Params: nm("params_t1"),
 			Args: []plan.Arg{{Tag: plan.Input, Tensor: nm("o")}}, DepsLast: true, BlockNum: bin(ir.Mul, ref("n"), num(2)), SyncStart: true, EarlyResolve: true, TimingSlot: &slot,
 			Pred:  &plan.Predicate{Name: nm("params_t1_pred"), Tensor: nm("ext_x"), Index: []plan.Expr{ref("n"), num(0)}, Op: ir.Gt, Target: -2},
-			Deps:  deps("params_t1", plan.Dep{ID: ref("t0")}, plan.Dep{ID: &plan.Elem{Array: nm("ids"), I: num(1)}, Guarded: true}, plan.Dep{ID: &plan.TaskIDOf{Outs: nm("alloc_0")}, Alloc: true}),
+			Deps:  deps("params_t1", plan.Dep{ID: ref("t0")}, plan.Dep{ID: &plan.Elem{Array: nm("ids"), I: num(1)}, Guarded: true}, plan.Dep{ID: &plan.TaskIDOf{Outs: nm("alloc_0")}, Alloc: true, Keeps: nm("a")}, plan.Dep{ID: ref("id0"), Guarded: true, Compiler: true}),
 			Label: "mix"},
 		&plan.Dummy{At: at(74), Ordinal: 0, Params: nm("params_phase_fence_barrier_0"), Outs: nm("phase_fence_barrier_0_outs"), ID: nm("bar"), Guarded: true, Deps: deps("params_phase_fence_barrier_0", plan.Dep{ID: ref("id0"), Guarded: true})},
 		&plan.DeclIDs{At: at(73), Name: nm("trips")},

@@ -124,7 +124,10 @@ func (p *printer) declSlots(s *plan.DeclSlots) {
 
 func (p *printer) create(s *plan.Create) {
 	prof, info := p.prof, s.Info.Text
-	if s.First && prof.BatchAbove != "" {
+	switch {
+	case s.First && s.Outlives:
+		p.ln("// Internal tensor — outlives the scope that makes it, so it is allocated outside")
+	case s.First && prof.BatchAbove != "":
 		p.ln(prof.BatchAbove)
 	}
 	n := strconv.Itoa(len(s.Dims))

@@ -103,7 +103,14 @@ func (p *printer) deps(args string, d *plan.Deps) {
 		if e.Guarded {
 			p.s("if (").expr(e.ID).s(".", p.prof.IsValid, ") ")
 		}
-		p.s(array, "[", count, "++] = ").expr(e.ID).s(";").end()
+		p.s(array, "[", count, "++] = ").expr(e.ID).s(";")
+		switch {
+		case e.Keeps != nil:
+			p.s("  // keeps ", e.Keeps.Text, " alive")
+		case e.Compiler:
+			p.s("  // derived")
+		}
+		p.end()
 	}
 	p.ln(args, ".", p.prof.SetDeps, "(", array, ", ", count, ");")
 }

@@ -318,6 +318,7 @@ type (
 	Create struct {
 		At
 		First        bool // the first one of an alloc batch
+		Outlives     bool // First: the batch stands outside of the scope that the program makes the buffers in
 		Info, Shapes *Name
 		Dims         []Expr
 		DType        ir.DType
@@ -404,8 +405,9 @@ type Deps struct {
 type Dep struct {
 	ID       Expr
 	Guarded  bool
-	Compiler bool // derived by AutoDeriveTaskDependencies
-	Alloc    bool // keeps a buffer of a MANUAL scope alive
+	Compiler bool  // derived by AutoDeriveTaskDependencies
+	Alloc    bool  // keeps a buffer of a MANUAL scope alive
+	Keeps    *Name // Alloc: a tensor in that buffer
 	Pos      diag.Span
 }
 

@@ -33,7 +33,7 @@ func (l *lowerer) buildOp(x *ir.OpCall, v *ir.Var, at diag.Span, blk *block) {
 		return
 	case s.kind == bufferStore && spec.Result.Kind == ops.Fresh:
 		if !s.batched {
-			l.emitAlloc(blk, []create{{x, s, at, blk}})
+			l.emitAlloc(blk, []create{{x, s, at, blk}}, false)
 		}
 		return
 	}

@@ -34,6 +34,7 @@ type create struct {
 type batch struct {
 	target  *block // where it stands
 	creates []create
+	moved   bool // some buffer outlives its scope
 }
 
 // planCreate notes the create of a buffer; where it stands is decided when all uses are known.
@@ -46,30 +47,32 @@ func (l *lowerer) planCreate(s *storage, x *ir.OpCall, at diag.Span, blk *block)
 // placeCreates decides where each buffer is allocated.
 func (l *lowerer) placeCreates(wanted map[*storage]*block) {
 	for _, c := range l.creates {
-		target, before := c.block, ir.Stmt(nil)
+		target, before, moved := c.block, ir.Stmt(nil), false
 		for l.movesOut(c, target, wanted[c.storage]) {
+			moved = moved || target.kind == autoBlock || target.kind == branchBlock
 			target, before = target.parent, target.stmt
 		}
 		c.storage.block, c.storage.home = target, target
 		switch {
 		case before != nil:
-			l.ahead[before] = addToBatch(l.ahead[before], target, c)
+			l.ahead[before] = addToBatch(l.ahead[before], target, c, moved)
 		case l.definedIn(c.op, target):
 			continue // in place
 		default:
-			target.batches = addToBatch(target.batches, target, c)
+			target.batches = addToBatch(target.batches, target, c, false)
 		}
 		c.storage.batched = true
 	}
 }
 
-func addToBatch(bs []*batch, target *block, c create) []*batch {
+func addToBatch(bs []*batch, target *block, c create, moved bool) []*batch {
 	i := slices.IndexFunc(bs, func(b *batch) bool { return b.target == target && len(b.creates) < maxBatch })
 	if i < 0 {
 		bs = append(bs, &batch{target: target})
 		i = len(bs) - 1
 	}
 	bs[i].creates = append(bs[i].creates, c)
+	bs[i].moved = bs[i].moved || moved
 	return bs
 }
 
@@ -101,11 +104,11 @@ func (l *lowerer) definedIn(x *ir.OpCall, b *block) bool {
 // emitBatches prints allocations.
 func (l *lowerer) emitBatches(bs []*batch) {
 	for _, b := range bs {
-		l.emitAlloc(b.target, b.creates)
+		l.emitAlloc(b.target, b.creates, b.moved)
 	}
 }
 
-func (l *lowerer) emitAlloc(to *block, creates []create) {
+func (l *lowerer) emitAlloc(to *block, creates []create, moved bool) {
 	a := &plan.Alloc{At: plan.At{Pos: creates[0].span}, Outs: l.names.fixed("alloc_" + strconv.Itoa(l.allocs))}
 	l.allocs++
 	for i, c := range creates {
@@ -113,7 +116,7 @@ func (l *lowerer) emitAlloc(to *block, creates []create) {
 		if info == nil {
 			return
 		}
-		info.First = i == 0
+		info.First, info.Outlives = i == 0, i == 0 && moved
 		a.Infos = append(a.Infos, info.Info)
 		a.Refs = append(a.Refs, c.storage.name)
 		c.storage.alloc = a.Outs

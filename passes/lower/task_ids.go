@@ -188,7 +188,7 @@ func (l *lowerer) taskDeps(c *call, tensors []*storage, blk *block, params *plan
 // addMakers adds dependencies on the allocations that a tensor may lie in.
 func (d *depList) addMakers(t *storage, blk *block, at diag.Span) {
 	if m := t.carried().maker; m != nil {
-		d.add(depKey{m.name, -1}, plan.Dep{ID: m.ref(), Guarded: true, Alloc: true, Pos: at})
+		d.add(depKey{m.name, -1}, plan.Dep{ID: m.ref(), Guarded: true, Alloc: true, Keeps: t.name, Pos: at})
 		return
 	}
 	t.buffers(func(b *storage) { d.addAlloc(b, blk, at) })
@@ -197,7 +197,7 @@ func (d *depList) addMakers(t *storage, blk *block, at diag.Span) {
 // addAlloc adds a dependency on the allocation of a buffer, when it has one of its own that can be named.
 func (d *depList) addAlloc(b *storage, blk *block, at diag.Span) {
 	if b.alloc != nil && b.block.encloses(blk) {
-		d.add(depKey{b.alloc, -1}, plan.Dep{ID: &plan.TaskIDOf{Outs: b.alloc}, Alloc: true, Pos: at})
+		d.add(depKey{b.alloc, -1}, plan.Dep{ID: &plan.TaskIDOf{Outs: b.alloc}, Alloc: true, Keeps: b.name, Pos: at})
 	}
 }
 

@@ -145,11 +145,12 @@ void aicpu_orchestration_entry(const ChipTaskArgs& orch_args) {
         params_t1_pred.op = PredicateOp::GT;
         params_t1_pred.target = -2;
         params_t1.set_predicate(params_t1_pred);
-        TaskId params_t1_deps[3];
+        TaskId params_t1_deps[4];
         uint32_t params_t1_deps_count = 0;
         params_t1_deps[params_t1_deps_count++] = t0;
         if (ids[1].is_valid()) params_t1_deps[params_t1_deps_count++] = ids[1];
-        params_t1_deps[params_t1_deps_count++] = alloc_0.task_id();
+        params_t1_deps[params_t1_deps_count++] = alloc_0.task_id();  // keeps a alive
+        if (id0.is_valid()) params_t1_deps[params_t1_deps_count++] = id0;  // derived
         params_t1.set_dependencies(params_t1_deps, params_t1_deps_count);
         rt_submit_task(mixed_1, params_t1);
 
