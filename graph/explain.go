@@ -171,10 +171,15 @@ func edges(d *plan.Deps) []Edge {
 	return out
 }
 
-// NotesAt are the notes that say why a task waits, and the rest of them.
+// aboutTask reports a note on the edges or slots of one task.
+func aboutTask(text string) bool {
+	return strings.Contains(text, " waits for ") || strings.Contains(text, " takes '") || strings.Contains(text, " updates '")
+}
+
+// NotesAt are the notes that say why a task waits and how it takes its arguments, and the rest of them.
 func NotesAt(notes []Note, t TaskDeps) (mine, rest []Note) {
 	for _, n := range notes {
-		if n.At.File == t.At.File && n.At.Line == t.At.Line && strings.Contains(n.Text, " waits for ") {
+		if n.At.File == t.At.File && n.At.Line == t.At.Line && aboutTask(n.Text) {
 			mine = append(mine, n)
 		} else {
 			rest = append(rest, n)

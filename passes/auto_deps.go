@@ -153,24 +153,25 @@ type depEdge struct {
 // depRegion is the analysis of one region.
 type depRegion struct {
 	*depPass
-	s       *storage
-	win     *windows
-	live    map[*ir.Var]*liveSet
-	written map[*ir.Var]bool // buffers that any task of the region writes
-	inside  map[*ir.Var]bool // buffers made in the region
-	order   map[*ir.Var]int  // definition order of Vars
-	scalars map[*ir.Var]ir.Expr
-	byCall  map[*ir.Call]*depTask
-	userIDs map[*ir.Var]*ir.Var   // tuple of a submit → its TaskId
-	made    map[*ir.Var][]*ir.Var // tuple of a submit → the buffers that the runtime makes for it
-	dummies map[*ir.Var][]ir.Expr
-	journal []journalEntry
-	added   []*access // in order of addition, for branches and loops
-	trace   []*access // all accesses in program order
-	depth   int
-	tasks   int
-	edges   []depEdge
-	reasons []string
+	s        *storage
+	win      *windows
+	live     map[*ir.Var]*liveSet
+	written  map[*ir.Var]bool // buffers that any task of the region writes
+	inside   map[*ir.Var]bool // buffers made in the region
+	order    map[*ir.Var]int  // definition order of Vars
+	scalars  map[*ir.Var]ir.Expr
+	byCall   map[*ir.Call]*depTask
+	launches []*depTask            // in program order
+	userIDs  map[*ir.Var]*ir.Var   // tuple of a submit → its TaskId
+	made     map[*ir.Var][]*ir.Var // tuple of a submit → the buffers that the runtime makes for it
+	dummies  map[*ir.Var][]ir.Expr
+	journal  []journalEntry
+	added    []*access // in order of addition, for branches and loops
+	trace    []*access // all accesses in program order
+	depth    int
+	tasks    int
+	edges    []depEdge
+	reasons  []string
 
 	ids idPlan
 }
@@ -300,7 +301,7 @@ func (r *depRegion) hostOp(s ir.Stmt) {
 // task records one launch and its conflicts with earlier ones.
 func (r *depRegion) task(s ir.Stmt, c *ir.Call) {
 	t := &depTask{call: c, stmt: s, covered: map[int]bool{}}
-	r.byCall[c] = t
+	r.byCall[c], r.launches = t, append(r.launches, t)
 	if a, ok := s.(*ir.Assign); ok && c.Submit {
 		t.id = r.userIDs[a.Var]
 	}
@@ -385,12 +386,15 @@ func (r *depRegion) report(at diag.Span, what string, covered bool) {
 		state = "not covered: " + strings.Join(r.reasons, "; ")
 	}
 	slots := 0
-	if covered {
-		for _, t := range r.byCall {
-			for i, ok := range t.covered {
-				if ok && r.leaves(t, i) {
-					slots++
-				}
+	for _, t := range r.launches {
+		for i, dir := range t.call.Dirs {
+			if !covered || !t.covered[i] || !r.leaves(t, i) {
+				continue
+			}
+			slots++
+			to := map[ir.ArgDir]string{ir.DirInput: "no_dep", ir.DirInOut: "output_existing"}[dir]
+			if v, ok := t.call.Args[i].(*ir.Var); ok && to != "" {
+				r.ctx.Notef(t.call.Pos, "%s takes '%s' as %s: its edges order all conflicts there", t.call.Callee, ir.BaseName(v.Hint), to)
 			}
 		}
 	}

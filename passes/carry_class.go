@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -214,7 +215,25 @@ func (c *carryPass) carries(cs []ir.Carry, body ir.Block, at diag.Span) ([]ir.Ca
 			x.Class = ir.CarryAlias
 		}
 	}
+	if c.ctx.Explain != nil {
+		for _, x := range out {
+			c.ctx.Notef(at, "%s", describeCarry(x))
+		}
+	}
 	return out, pre
+}
+
+func describeCarry(x ir.Carry) string {
+	name := "'" + ir.BaseName(x.Result.Hint) + "'"
+	switch {
+	case x.Slots == ir.GatherSlots:
+		return name + ": the TaskIds of all trips are gathered"
+	case x.Slots > 0:
+		return fmt.Sprintf("%s: a TaskId per trip is kept, in %d slots", name, x.Slots)
+	case x.Class == ir.CarryAlias:
+		return name + " stays where it is: each trip gives back what it was given"
+	}
+	return name + " gets a variable: a trip may give another value than it was given"
 }
 
 func (c *carryPass) fence(array ir.Expr, at diag.Span) (ir.Stmt, *ir.Var) {

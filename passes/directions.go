@@ -186,7 +186,11 @@ func (d *dirPass) call(c *ir.Call) *ir.Call {
 	if dirs == nil {
 		dirs = make([]ir.ArgDir, len(c.Args))
 		for i, a := range c.Args {
-			dirs[i] = d.dir(paramOf(callee, len(c.Args), i), a)
+			var why string
+			dirs[i], why = d.dir(paramOf(callee, len(c.Args), i), a)
+			if why != "" && d.ctx.Explain != nil {
+				d.ctx.Notef(c.Pos, "%s updates '%s': %s", c.Callee, ir.BaseName(a.(*ir.Var).Hint), why)
+			}
 			if dirs[i] != ir.DirScalar && slices.Contains(c.NoDep, i) {
 				dirs[i] = ir.DirNoDep
 			}
@@ -213,27 +217,31 @@ func (d *dirPass) call(c *ir.Call) *ir.Call {
 	return &n
 }
 
-func (d *dirPass) dir(p *ir.Param, a ir.Expr) ir.ArgDir {
+// dir is the direction of one argument. why tells what makes an output an update.
+func (d *dirPass) dir(p *ir.Param, a ir.Expr) (dir ir.ArgDir, why string) {
 	v, ok := a.(*ir.Var)
 	if !ok || !ir.IsTensor(v.Typ) || p == nil {
-		return ir.DirScalar
+		return ir.DirScalar, ""
 	}
 	switch p.Dir {
 	case ir.In:
-		return ir.DirInput
+		return ir.DirInput, ""
 	case ir.InOut:
-		return ir.DirInOut
+		return ir.DirInOut, ""
 	}
 	roots, many := d.s.roots(v)
-	if many || len(roots) != 1 || d.seq > 0 {
-		return ir.DirInOut
+	switch {
+	case many || len(roots) != 1:
+		return ir.DirInOut, "it may be one of several buffers"
+	case d.seq > 0:
+		return ir.DirInOut, "a sequential loop is around"
 	}
 	r := roots[0]
 	if p := d.f.Param(r); p >= 0 && d.f.Params[p].Dir == ir.InOut {
-		return ir.DirInOut
+		return ir.DirInOut, "it is an InOut parameter"
 	}
 	if base, part := d.win.of(r); base == nil || d.written[base].overlaps(part) {
-		return ir.DirInOut
+		return ir.DirInOut, "an earlier task wrote it"
 	}
-	return ir.DirOutputExisting
+	return ir.DirOutputExisting, ""
 }

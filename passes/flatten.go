@@ -20,11 +20,13 @@ var flattenCalls = &Pass{
 	Produces: []ir.Property{ir.SSAForm, ir.NoNestedCalls, ir.NormalizedStmtStructure},
 	Run: func(ctx *Context, p *ir.Program) (*ir.Program, error) {
 		return mapFuncs(p, func(f *ir.Function) *ir.Function {
-			fl := &flattener{next: nextTemp(f)}
+			first := nextTemp(f)
+			fl := &flattener{next: first}
 			body := fl.block(f.Body)
 			if sameBlock(body, f.Body) {
 				return f
 			}
+			ctx.Notef(f.Pos, "%d nested call(s) of %s get a variable", fl.next-first, f.Name)
 			out := *f
 			out.Body = body
 			return &out

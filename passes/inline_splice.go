@@ -25,6 +25,7 @@ func (c *caller) splice(call *ir.Call, comments []string) (ir.Block, []ir.Expr) 
 	if len(call.Attrs) > 0 {
 		c.ctx.Note(call.Pos, fmt.Sprintf("the attributes of the call of inline function '%s' are dropped", f.Name))
 	}
+	c.ctx.Notef(call.Pos, "the body of inline function '%s' takes the place of its call", f.Name)
 	site := strconv.Itoa(c.sites)
 	c.sites++
 

@@ -4,6 +4,8 @@
 package passes
 
 import (
+	"fmt"
+
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ops"
@@ -47,6 +49,13 @@ func (c *Context) Report(d *diag.Diagnostic) { c.diags.Add(d) }
 
 // Reports are the reports added so far.
 func (c *Context) Reports() diag.List { return c.diags }
+
+// Notef is Note with a format.
+func (c *Context) Notef(at diag.Span, format string, args ...any) {
+	if c.Explain != nil {
+		c.Note(at, fmt.Sprintf(format, args...))
+	}
+}
 
 // Note records a decision for --explain.
 func (c *Context) Note(at diag.Span, what string) {

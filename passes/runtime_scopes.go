@@ -25,6 +25,7 @@ var runtimeScopes = &Pass{
 			g.AutoScope = false
 			w := &scopePass{ctx: ctx}
 			g.Body = w.wrap(f.Body, f.Pos)
+			ctx.Notef(f.Pos, "%d AUTO scope(s), at most %d deep, around the body of %s, its loops and branches", w.placed, w.deepest, f.Name)
 			if w.deepest > ringLevels {
 				ctx.Report(diag.Warningf(codeScopeDepth, w.at, "scopes of '%s' nest %d deep; the runtime has %d rings of task slots and deeper scopes share the last one", f.Name, w.deepest, ringLevels).
 					WithHint("set auto_scope=False on the function and place pl.scope() where task slots should be freed"))
@@ -39,6 +40,7 @@ const ringLevels = 4
 
 type scopePass struct {
 	ctx     *Context
+	placed  int
 	depth   int
 	deepest int
 	at      diag.Span
@@ -48,6 +50,7 @@ func (w *scopePass) wrap(b ir.Block, at diag.Span) ir.Block {
 	if len(b) == 0 {
 		return b
 	}
+	w.placed++
 	w.depth++
 	if w.depth > w.deepest {
 		w.deepest, w.at = w.depth, at

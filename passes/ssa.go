@@ -389,6 +389,13 @@ func (s *ssa) ifStmt(st *ir.If) ir.Stmt {
 		yieldThen, yieldElse, results = append(yieldThen, x), append(yieldElse, y), append(results, n)
 		joins = append(joins, join{v, n})
 	}
+	if s.ctx.Explain != nil && len(joins) > 0 {
+		vs := make([]*variable, len(joins))
+		for i, j := range joins {
+			vs[i] = j.v
+		}
+		s.ctx.Notef(st.Pos, "the branches merge %s", quoted(vs))
+	}
 	for i, v := range st.Results {
 		s.assign(s.vars[v], results[i])
 	}

@@ -1,6 +1,8 @@
 package passes
 
 import (
+	"strings"
+
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 )
@@ -67,6 +69,10 @@ func (s *ssa) enterLoop(st ir.Stmt, explicit []ir.Carry, runs bool) *loop {
 		}
 	}
 
+	if s.ctx.Explain != nil && len(l.implicit) > 0 {
+		s.ctx.Notef(st.Span(), "the loop carries %s", quoted(l.implicit))
+	}
+
 	l.mark = len(s.undo)
 	for i, c := range explicit {
 		v := s.vars[c.Iter]
@@ -119,6 +125,15 @@ func (s *ssa) leaveLoop(l *loop, body ir.Block) (ir.Block, []ir.Carry) {
 		body = addYield(body, extra, l.st.Span())
 	}
 	return body, l.carries
+}
+
+// quoted lists the names of variables.
+func quoted(vs []*variable) string {
+	names := make([]string, len(vs))
+	for i, v := range vs {
+		names[i] = "'" + v.src.Hint + "'"
+	}
+	return strings.Join(names, ", ")
 }
 
 // seed finds a start value for a variable that a loop sets first and that is read after it; nil when there is none.

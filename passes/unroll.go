@@ -105,6 +105,7 @@ func (u *unroller) loop(l *ir.For) (_ ir.Block, ok bool) {
 		}
 		out = append(out, trip...)
 	}
+	u.ctx.Notef(l.Pos, "the loop is replaced by %d copies of its body", n)
 	if len(l.Comments) > 0 && len(out) > 0 {
 		out[0] = addComments(out[0], l.Comments)
 	}
