@@ -157,7 +157,10 @@ func (t *callTable) accesses(st ir.Stmt, f func(v *ir.Var, e ops.Effect)) {
 	ir.Exprs(st, func(x ir.Expr) bool {
 		switch x := x.(type) {
 		case *ir.OpCall:
-			spec := t.ops.Lookup(x.Op)
+			var spec *ops.Spec
+			if t.ops != nil {
+				spec = t.ops.Lookup(x.Op)
+			}
 			for i, a := range x.Args {
 				v, ok := a.(*ir.Var)
 				if !ok || !isStorage(v.Typ) {
