@@ -35,10 +35,13 @@ func printBlock(b *strings.Builder, ns []*node, indent int, needed bool) {
 // source is the DSL text of a program with this body of main.
 func source(body []*node) string {
 	var b strings.Builder
-	b.WriteString(kernels)
 	printBlock(&b, body, 2, false)
-	b.WriteString("        return y, z, c\n")
-	return b.String()
+	head := kernels
+	if strings.Contains(b.String(), "with pl.scope():") {
+		const entry = "@pl.function(type=pl.FunctionType.Orchestration"
+		head = strings.Replace(head, entry, entry+", auto_scope=False", 1)
+	}
+	return head + b.String() + "        return y, z, c\n"
 }
 
 // kernels contract their operands, so that values stay finite whatever is composed, and their order shows in the result.
@@ -109,6 +112,17 @@ class P:
         o = pl.store(pl.add(pl.mul(pl.load(a, [b * 4, 0], [4, 16]), 0.5), 6.0), [b * 4, 0], o)
         return o
 
+    @pl.function(type=pl.FunctionType.InCore)
+    def step(self, a: T, o: pl.InOut[T], r: pl.Scalar[pl.INDEX]) -> tuple[T, pl.Scalar[pl.INDEX]]:
+        o = pl.store(pl.mul(pl.load(a, [r, 0], [1, 16]), 0.5), [r, 0], o)
+        return o, r * 3 - 2
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def fresh(self, a: T) -> T:
+        t = pl.create_tensor([16, 16], dtype=pl.FP32)
+        t = pl.store(pl.add(pl.mul(pl.load(a, [0, 0], [16, 16]), 0.5), 7.0), [0, 0], t)
+        return t
+
     @pl.function(type=pl.FunctionType.Inline)
     def pair(self, a: T, o: T) -> T:
         u = pl.create_tensor([16, 16], dtype=pl.FP32)
@@ -146,13 +160,15 @@ type generator struct {
 	taken    map[string]bool // of the awkward names
 	depth    int
 	manual   bool
-	parallel int // open pl.parallel loops
-	counting int // open loops that end when tasks have raised an element of c
+	hand     bool // scopes are placed by hand
+	parallel int  // open pl.parallel loops
+	counting int  // open loops that end when tasks have raised an element of c
 }
 
 // generate gives the body of main of a seed.
 func generate(seed uint64) []*node {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 11)), taken: map[string]bool{}}
+	g.hand = seed%5 == 4
 	g.whole, g.nums = []string{"x", "y", "z"}, []string{"n", "m"}
 	g.line("y = self.copy(x, y)") // Out: nothing may read it before
 	for range g.IntN(10) + 3 {
@@ -321,7 +337,7 @@ func (g *generator) id() (name string, after func()) {
 
 func (g *generator) stmt() {
 	deep := g.depth >= 3
-	switch k := g.IntN(44); {
+	switch k := g.IntN(48); {
 	case k < 3:
 		g.create()
 	case k == 3:
@@ -420,10 +436,11 @@ func (g *generator) stmt() {
 		s := g.name("id")
 		g.line("%s = None", s)
 		g.ids = append(g.ids, s)
-	case k == 27 && !g.manual && !deep:
+	case k == 27 && !deep:
+		outer := g.manual
 		g.manual = true
 		g.block("with pl.manual_scope():", func() { g.some(4) })
-		g.manual = false
+		g.manual = outer
 	case k < 31 && !deep:
 		n := g.block("if "+g.cond(1)+":", func() { g.some(3) })
 		if g.coin() {
@@ -485,6 +502,16 @@ func (g *generator) stmt() {
 		a := g.name("k")
 		g.line("%s = pl.array.create(3, pl.INT64)", a)
 		g.tables = append(g.tables, a)
+	case k == 43:
+		o, s := g.target(), g.name("s")
+		g.line("%s, %s = self.step(%s, %s, %s)", o, s, g.pick(g.whole), o, g.below(16))
+		g.nums = append(g.nums, s)
+	case k == 44:
+		v := g.name("t")
+		g.line("%s = self.fresh(%s)", v, g.pick(g.whole))
+		g.whole, g.locals = append(g.whole, v), append(g.locals, v)
+	case k > 44 && k < 47 && g.hand && !g.manual && !deep:
+		g.block("with pl.scope():", func() { g.some(4) })
 	case k == 41 && len(g.tables) > 0:
 		g.line("%s[%s] = (%s) %% 50", g.pick(g.tables), g.below(3), g.num(2))
 	case k == 42 && len(g.tables) > 0:
@@ -598,6 +625,9 @@ func (g *generator) loop() {
 		return
 	case 0, 1:
 		head = fmt.Sprintf("pl.parallel(%d)", g.IntN(3)+2)
+		if !g.manual && g.coin() { // the TaskIds of a MANUAL scope need a slot per trip
+			head = fmt.Sprintf("pl.parallel(%s)", g.below(4))
+		}
 	case 2:
 		head = "pl.unroll(3)"
 	case 3:
