@@ -85,11 +85,10 @@ func (t *Tester) RunOnce(ctx context.Context, target *Target, req *RunRequest) (
 	var engine exec.Engine = &exec.Plan{Ops: t.Builder.Ops}
 	out := &RunOutcome{Target: target.Label.String(), Engine: "plan interpreted, " + job.Schedules[0].String()}
 	if t.Toolchain != nil {
-		object, err := t.compile(ctx, built)
-		if err != nil {
+		if engine, err = t.compiled(ctx, built); err != nil {
 			return nil, append(ds, diag.AsList(err, CodeReference)...)
 		}
-		engine, out.Engine = t.nativeEngine(built, object), "compiled C++, "+job.Schedules[0].String()
+		out.Engine = "compiled C++, " + job.Schedules[0].String()
 	}
 	if req.Artifacts.Dir != "" {
 		if more := req.Artifacts.write(ctx, t, job, job.Schedules[0], req.Artifacts.Dir); more.HasErrors() {

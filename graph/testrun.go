@@ -87,7 +87,7 @@ func (t *Tester) run(ctx context.Context, test *TestConfig, target *Target, v *V
 		return append(ds, diag.AsList(err, CodeReference)...)
 	}
 	v.Expected = expect.kind
-	key, err := t.key(test, built, job, expect)
+	key, err := t.key(ctx, test, built, job, expect)
 	if err != nil {
 		return append(ds, diag.AsList(err, CodeTestSetup)...)
 	}
@@ -148,7 +148,7 @@ func (t *Tester) schedules(test *TestConfig) []exec.Schedule {
 }
 
 // key covers everything that decides a verdict.
-func (t *Tester) key(test *TestConfig, built *Built, job *exec.Job, expect *expectation) (cache.Digest, error) {
+func (t *Tester) key(ctx context.Context, test *TestConfig, built *Built, job *exec.Job, expect *expectation) (cache.Digest, error) {
 	k := cache.NewKey("Test").Str("tool", t.ToolID).Str("code", built.Code).Str("machine", fmt.Sprintf("%+v", t.Builder.WS.Config.Simulator)).Str("platform", job.Machine.Platform)
 	wire, err := ir.Marshal(built.Program)
 	if err != nil {
@@ -158,6 +158,9 @@ func (t *Tester) key(test *TestConfig, built *Built, job *exec.Job, expect *expe
 	t.Builder.addPlugins(k)
 	if t.Toolchain != nil {
 		k.Digest("compile", t.Toolchain.Key([]byte(built.Code)))
+		if err := t.addKernels(ctx, k, built); err != nil {
+			return cache.Digest{}, err
+		}
 	}
 	for i, x := range job.Tensors {
 		k.Str("tensor", fmt.Sprint(built.Plan.Tensors[i].Param, x.DType, x.Shape)).Bytes("data", x.Data)
@@ -172,6 +175,13 @@ func (t *Tester) key(test *TestConfig, built *Built, job *exec.Job, expect *expe
 
 // execute runs the plan, compares with the expectation, and then holds the compiled C++ against the plan.
 func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, job *exec.Job, expect *expectation, v *Verdict) error {
+	var again []exec.Result // of the compiled C++
+	if job.HasExternal() && t.Toolchain != nil {
+		var err error
+		if again, err = t.runCompiled(ctx, built, job); err != nil {
+			return err
+		}
+	}
 	engine := &exec.Plan{Ops: t.Builder.Ops}
 	first, err := t.checkedRun(ctx, engine, built, job)
 	if err != nil {
@@ -200,23 +210,44 @@ func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, jo
 	if t.Toolchain == nil {
 		return nil
 	}
-	object, err := t.compile(ctx, built)
-	if err != nil {
-		return err
+	if again == nil {
+		some := *job
+		some.Schedules = job.Schedules[:len(results)]
+		if again, err = t.runCompiled(ctx, built, &some); err != nil {
+			return err
+		}
 	}
-	compiled := t.nativeEngine(built, object)
-	some := *job
-	some.Schedules = job.Schedules[:len(results)]
-	again, err := compiled.Run(ctx, &some)
-	if err != nil {
-		return err
-	}
-	for i := range again {
+	for i := range results {
 		if d := agree(built, &results[i], &again[i], job.Schedules[i]); d != nil {
 			return d
 		}
 	}
 	return nil
+}
+
+// runCompiled runs the compiled C++. What its C++ kernels wrote goes to the job, for the plan to repeat.
+func (t *Tester) runCompiled(ctx context.Context, built *Built, job *exec.Job) ([]exec.Result, error) {
+	engine, err := t.compiled(ctx, built)
+	if err != nil {
+		return nil, err
+	}
+	if !job.HasExternal() {
+		return engine.Run(ctx, job)
+	}
+	all := *job
+	all.Schedules = append([]exec.Schedule{{Policy: sim.Sequential}}, job.Schedules...) // the checked run is in program order
+	results, err := engine.Run(ctx, &all)
+	if err != nil {
+		return nil, err
+	}
+	job.Effects = map[exec.Schedule][][]exec.Write{}
+	for i := range results {
+		if results[i].Failed() {
+			return nil, results[i].Diags
+		}
+		job.Effects[all.Schedules[i]] = results[i].Effects
+	}
+	return results[1:], nil
 }
 
 func (t *Tester) compile(ctx context.Context, built *Built) ([]byte, error) {

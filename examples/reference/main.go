@@ -73,6 +73,13 @@ var programs = map[string]func(*files) error{
 		}))
 	},
 	"experts": experts,
+	"gelu": func(f *files) error {
+		x, bias := f.read("x"), f.read("bias")
+		return f.write("out", x.each(func(i int) float64 {
+			v := x.v[i] + bias.v[i%x.shape[1]]
+			return v / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(v+0.044715*v*v*v)))
+		}))
+	},
 }
 
 func softmax(f *files) error {

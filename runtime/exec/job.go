@@ -5,6 +5,7 @@ package exec
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -48,6 +49,20 @@ type Job struct {
 	Timeout   time.Duration // of the compiled engine; 0: DefaultTimeout
 	// Inspect, when set, sees the runtime of every schedule of the plan engine after its end, with the graph of the run (sim.Config.Check).
 	Inspect func(s Schedule, rt *sim.Runtime)
+	// Effects are what kernels written in C++ do. They run in the child of the compiled engine only, whose results say what each call
+	// wrote; a run of the plan repeats that, so that user code cannot harm the tool.
+	Effects map[Schedule][][]Write
+}
+
+// Write is a change that a call of a kernel made: bytes after the first element of a tensor argument.
+type Write struct {
+	Arg, Offset int
+	Data        []byte
+}
+
+// HasExternal reports that kernels of the job are written in C++.
+func (j *Job) HasExternal() bool {
+	return slices.ContainsFunc(j.Plan.Kernels, func(k plan.Kernel) bool { return k.External != nil })
 }
 
 // DefaultTimeout is how long compiled code may run before it counts as hanging.
@@ -60,6 +75,7 @@ type Result struct {
 	Diags   diag.List // fatal errors and warnings of the run
 	Tasks   int
 	Stats   sim.Stats
+	Effects [][]Write // of kernels written in C++, call by call
 }
 
 // Failed reports that the run did not end normally.

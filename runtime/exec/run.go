@@ -7,7 +7,6 @@ import (
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ops"
 	"github.com/ptobuild/ptobuild/runtime/interp"
-	"github.com/ptobuild/ptobuild/runtime/kernels"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
@@ -75,18 +74,19 @@ type Plan struct{ Ops *ops.Registry }
 
 // Run implements Engine.
 func (e *Plan) Run(ctx context.Context, job *Job) ([]Result, error) {
-	program := kernels.New(job.Program, e.Ops)
 	limit := newDeadline(ctx, job)
-	program.Stop = limit.check
-	runner := program.Runner(job.Plan.Kernels)
 	names := KernelNames(job.Plan.Kernels)
+	var kernels sim.KernelRunner
 	var results []Result
 	for _, s := range job.Schedules {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
 		limit.start()
-		rt, entry, err := Prepare(job, s, runner, names)
+		if kernels == nil || job.HasExternal() {
+			kernels = runner(job, e.Ops, s, limit.check)
+		}
+		rt, entry, err := Prepare(job, s, kernels, names)
 		if err != nil {
 			return nil, err
 		}
@@ -113,4 +113,5 @@ const (
 	CodeInternal diag.Code = "PTO-R120" // an interpreter error without a code of its own
 	CodeData     diag.Code = "PTO-R121" // entry data that does not fit its tensor
 	CodeTimeout  diag.Code = "PTO-R122" // a run that did not end in time
+	CodeExternal diag.Code = "PTO-R123" // a kernel written in C++ in a run that is not compiled
 )

@@ -6,7 +6,6 @@ import (
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/runtime/interp"
-	"github.com/ptobuild/ptobuild/runtime/kernels"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
@@ -24,7 +23,8 @@ func (e *Plan) LastWriter(ctx context.Context, job *Job, s Schedule, tensor, off
 		return nil, err
 	}
 	names := KernelNames(job.Plan.Kernels)
-	w := &watcher{runner: kernels.New(job.Program, e.Ops).Runner(job.Plan.Kernels), names: names}
+	stop := func() error { return context.Cause(ctx) }
+	w := &watcher{runner: runner(job, e.Ops, s, stop), names: names}
 	rt, entry, err := Prepare(job, s, w, names)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (e *Plan) LastWriter(ctx context.Context, job *Job, s Schedule, tensor, off
 		return nil, diag.Errorf(CodeData, diag.Span{}, "bytes %d to %d of entry tensor %d do not exist", offset, offset+size, tensor)
 	}
 	w.cell = rt.Memory().Bytes(entry[tensor].Addr+uint64(offset), uint64(size))
-	if err := interp.Run(job.Plan, interp.Args{Tensors: entry, Scalars: job.Scalars, Stop: func() error { return context.Cause(ctx) }}, rt); err != nil {
+	if err := interp.Run(job.Plan, interp.Args{Tensors: entry, Scalars: job.Scalars, Stop: stop}, rt); err != nil {
 		return nil, err
 	}
 	if err := rt.Finish(); err != nil {

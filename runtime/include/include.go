@@ -1,10 +1,15 @@
-// Package include holds the C++ header of the orchestration API, embedded in the tool: generated and hand-written orchestration code compiles
-// against it and links against nothing.
+// Package include holds the C++ headers that user code compiles against, embedded in the tool: the orchestration API, and under kernel/ what
+// hand-written kernels include. Neither links against anything.
 package include
 
 import "embed"
 
-// Files are the headers, by the name that user code includes.
+// Files are the headers of orchestrations, by the name that user code includes.
 //
 //go:embed *.h
 var Files embed.FS
+
+// Kernel are the headers of kernels, below the folder "kernel".
+//
+//go:embed kernel/*.h
+var Kernel embed.FS

@@ -38,10 +38,17 @@ type request struct {
 	Lines     []LineSpan
 	Program   []byte
 	Kernels   []plan.Kernel
+	External  []externalFile
 	Tensors   []exec.Tensor
 	Scalars   []uint64
 	Schedules []exec.Schedule
 	Machine   sim.Config
+}
+
+// externalFile is the shared object of a kernel written in C++.
+type externalFile struct {
+	ID           int
+	Path, Source string
 }
 
 // message is one piece of the answer. A complete answer has a Result for every schedule, or ends with Err.
@@ -57,6 +64,7 @@ type result struct {
 	Diags   diag.List
 	Tasks   int
 	Stats   sim.Stats
+	Effects [][]exec.Write
 }
 
 // LineSpan says which DSL place the lines First to Last of the C++ come from. Entries are in line order and do not overlap.
@@ -117,7 +125,17 @@ func serve(req *request, newRunner runners, send func(*message)) *diag.Diagnosti
 	if err != nil {
 		return diag.Errorf(CodeProtocol, diag.Span{}, "reading the program: %v", err)
 	}
-	b := newBridge(req, mapProgress(fdProgress), newRunner(prog, req.Kernels))
+	p := mapProgress(fdProgress)
+	runner := newRunner(prog, req.Kernels)
+	var ext *externals
+	if len(req.External) > 0 {
+		var d *diag.Diagnostic
+		if ext, d = loadKernels(req, p, runner); d != nil {
+			return d
+		}
+		runner = ext
+	}
+	b := newBridge(req, p, runner)
 	b.onFatal = func(d *diag.Diagnostic) { send(&message{Fatal: d}) }
 	for i, s := range req.Schedules {
 		b.progress.schedule.Store(int64(i))
@@ -129,6 +147,9 @@ func serve(req *request, newRunner runners, send func(*message)) *diag.Diagnosti
 		r, d := b.run(obj, s)
 		if d != nil {
 			return d
+		}
+		if ext != nil {
+			r.Effects = ext.take()
 		}
 		send(&message{Result: r})
 		obj.unload()
@@ -143,7 +164,7 @@ func load(path string) (*object, *diag.Diagnostic) {
 	h, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
 		return nil, diag.Errorf(CodeLoad, diag.Span{}, "loading the compiled orchestration: %s", strings.ReplaceAll(err.Error(), path+": ", "")).
-			WithHint("it must be a shared object for this machine that needs no symbols of others")
+			WithHint(objectHint)
 	}
 	o := &object{handle: h}
 	for _, f := range []struct {
@@ -180,6 +201,7 @@ func (b *bridge) run(obj *object, s exec.Schedule) (*result, *diag.Diagnostic) {
 	args := []uintptr{uintptr(unsafe.Pointer(unsafe.SliceData(tensors))), uintptr(len(entry)),
 		uintptr(unsafe.Pointer(unsafe.SliceData(req.Scalars))), uintptr(len(req.Scalars))}
 	want, _, _ := purego.SyscallN(obj.expected, args...)
+	b.progress.run.Store(int64(obj.run))
 	if rt.Fatal() == nil && rt.ExpectArgs(int(int32(want)), len(entry)+len(req.Scalars), diag.Span{File: req.Source}) == nil {
 		purego.SyscallN(obj.run, args...)
 	}
@@ -199,7 +221,7 @@ type watched struct {
 }
 
 func (w *watched) Run(m *sim.Memory, c *sim.KernelCall) error {
-	w.progress.kernel.Store(int64(c.Kernel) + 1)
+	w.progress.enterKernel(c)
 	err := w.KernelRunner.Run(m, c)
 	w.progress.kernel.Store(0)
 	return err
@@ -222,7 +244,7 @@ type watchedClusters struct {
 }
 
 func (w *watchedClusters) RunCluster(m *sim.Memory, calls []sim.KernelCall) error {
-	w.progress.kernel.Store(int64(calls[0].Kernel) + 1)
+	w.progress.enterKernel(&calls[0])
 	err := w.cluster.RunCluster(m, calls)
 	w.progress.kernel.Store(0)
 	return err

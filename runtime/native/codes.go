@@ -8,14 +8,16 @@ package native
 import "github.com/ptobuild/ptobuild/internal/diag"
 
 const (
-	CodeToolchain diag.Code = "PTO-R101" // no usable C++ compiler
-	CodeCompile   diag.Code = "PTO-R102" // the C++ compiler refused generated or hand-written code
-	CodeLoad      diag.Code = "PTO-R103" // the shared object cannot be loaded or lacks its entry points
-	CodeCrash     diag.Code = "PTO-R105" // the orchestration's process died
-	CodeHang      diag.Code = "PTO-R106" // the orchestration did not end in time
-	CodeArgument  diag.Code = "PTO-R107" // an entry argument that was not given
-	CodeProtocol  diag.Code = "PTO-R108" // the child process answered something unreadable
-	CodeAssertion diag.Code = "PTO-R109" // always_assert or debug_assert failed
-	CodeException diag.Code = "PTO-R110" // a C++ exception left the orchestration
-	CodePointer   diag.Code = "PTO-R111" // a runtime call got a pointer to memory that is not there
+	CodeToolchain    diag.Code = "PTO-R101" // no usable C++ compiler
+	CodeCompile      diag.Code = "PTO-R102" // the C++ compiler refused generated or hand-written code
+	CodeLoad         diag.Code = "PTO-R103" // the shared object cannot be loaded or lacks its entry points
+	CodeCrash        diag.Code = "PTO-R105" // the orchestration's process died
+	CodeHang         diag.Code = "PTO-R106" // the orchestration did not end in time
+	CodeArgument     diag.Code = "PTO-R107" // an entry argument that was not given
+	CodeProtocol     diag.Code = "PTO-R108" // the child process answered something unreadable
+	CodeAssertion    diag.Code = "PTO-R109" // always_assert or debug_assert failed
+	CodeException    diag.Code = "PTO-R110" // a C++ exception left the orchestration
+	CodePointer      diag.Code = "PTO-R111" // a runtime call got a pointer to memory that is not there
+	CodeKernelEntry  diag.Code = "PTO-R112" // a kernel written in C++ without kernel_entry
+	CodeInputWritten diag.Code = "PTO-R113" // a kernel written in C++ changed an input
 )

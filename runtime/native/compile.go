@@ -137,7 +137,7 @@ func compilerErrors(name, text string) diag.List {
 	var ds diag.List
 	var use diag.Span
 	for line := range strings.Lines(text) {
-		line = strings.TrimRight(line, "\n")
+		line = strings.TrimPrefix(strings.TrimRight(line, "\n"), "./") // clang++
 		if m := usedBefore.FindStringSubmatch(line); m != nil && m[1] == name {
 			use = place(m)
 		} else if m := usedAfter.FindStringSubmatch(line); m != nil && m[1] == name && len(ds) > 0 && ds[len(ds)-1].Span.File != name {

@@ -25,34 +25,41 @@ type death struct {
 	hang     bool
 }
 
-// report says what happened, after which call, and under which schedule. When the orchestration had already failed with a fatal error, that is the
-// cause, and the death only a related place.
+// report says what happened: which kernel, or else after which call of the orchestration, at the line where it died when that is known, and under which
+// schedule. When the orchestration had already failed with a fatal error, that is the cause, and the death only a related place.
 func (d *death) report(fatal *diag.Diagnostic) error {
 	call, in, line := d.progress.last()
 	at := diag.Span{File: d.engine.Source, Line: line, Col: min(line, 1)}
 	if s, ok := place(d.engine.Lines, line); ok && line > 0 {
 		at = s
 	}
-	r := diag.Errorf(CodeCrash, at, "the orchestration %s", d.how())
+	how := d.how()
+	r := diag.Errorf(CodeCrash, at, "the orchestration %s", how)
 	if d.hang {
 		r = diag.Errorf(CodeHang, at, "the orchestration did not end within %s", d.timeout)
 	}
 	switch {
+	case d.kernel() != "":
+		d.ofKernel(r, how)
+		if in && at != r.Span {
+			r.WithRelated(at, "%s let the task run here", call)
+		}
 	case d.progress.stack.Load() == 0:
 		r.Message += ", outside of its entry function"
 		r.Hint = "look at constructors and destructors of static variables"
 	case call == noCall:
 		r.Message += ", before it made its first runtime call"
 		r.Hint = "the fault is between the start of the entry function and its first call"
-	case in && d.kernel() != "":
-		r.Message += fmt.Sprintf(", while kernel '%s' ran inside %s", d.kernel(), call)
-		r.Hint = "this is the runtime call that let the task run; look for a loop without an end in the kernel"
 	case in:
 		r.Message += fmt.Sprintf(", inside %s", call)
 		r.Hint = "look at what this call was given"
 	default:
 		r.Message += fmt.Sprintf(", after %s", call)
 		r.Hint = "this is the last runtime call that it made; the fault is in the C++ after it"
+		if here := d.line(); here.IsValid() && here != at {
+			r.Span, r.Hint = here, "the fault is in this line, or in what it was given"
+			r.WithRelated(at, "the last runtime call")
+		}
 	}
 	if len(d.job.Schedules) > 1 {
 		if i := d.progress.schedule.Load(); i >= 0 && int(i) < len(d.job.Schedules) {
@@ -60,9 +67,64 @@ func (d *death) report(fatal *diag.Diagnostic) error {
 		}
 	}
 	if fatal != nil {
-		return diag.List{fatal.WithRelated(at, "%s", r.Message)}
+		return diag.List{fatal.WithRelated(r.Span, "%s", r.Message)}
 	}
 	return r
+}
+
+// ofKernel makes r the report of the kernel that ran: at the submit of its task, with the line of its source where that is known.
+func (d *death) ofKernel(r *diag.Diagnostic, how string) {
+	p := d.progress
+	r.Message = fmt.Sprintf("kernel '%s' of task %d, block %d of %d, %s", d.kernel(), p.task, p.block, p.blocks, how)
+	r.Hint = "look at what the task gives to the kernel, and at the kernel's own indices"
+	if d.hang {
+		r.Message = fmt.Sprintf("kernel '%s' of task %d, block %d of %d, did not end within %s", d.kernel(), p.task, p.block, p.blocks, d.timeout)
+		r.Hint = "look for a loop without an end in the kernel"
+	}
+	if s := p.site(); s.IsValid() {
+		r.Span = s
+	}
+	if p.code.Load() == 0 {
+		return
+	}
+	if here := d.line(); here.IsValid() {
+		r.WithRelated(here, "in the kernel")
+		return
+	}
+	for _, k := range d.engine.Kernels {
+		if int64(k.ID)+1 == p.kernel.Load() {
+			r.WithRelated(diag.Span{File: k.Source}, "in the kernel")
+		}
+	}
+}
+
+// line is where user code died: a line of a kernel, or of the orchestration (of the DSL, where that is known).
+func (d *death) line() diag.Span {
+	m := d.signalText()
+	if m == nil || d.hang {
+		return diag.Span{}
+	}
+	pc, _ := strconv.ParseUint(m.pc, 16, 64) // hex digits, by the pattern
+	if code := uint64(d.progress.code.Load()); code != 0 {
+		for _, k := range d.engine.Kernels {
+			if int64(k.ID)+1 != d.progress.kernel.Load() {
+				continue
+			}
+			if file, line := sourceLine(k.Object, kernelSymbol, pc-code); line > 0 {
+				return diag.Span{File: file, Line: line, Col: 1}
+			}
+		}
+		return diag.Span{}
+	}
+	file, line := sourceLine(d.engine.Object, "pto_run", pc-uint64(d.progress.run.Load()))
+	switch {
+	case line == 0 || file != d.engine.Source: // in a header: the call says more
+		return diag.Span{}
+	}
+	if s, ok := place(d.engine.Lines, line); ok {
+		return s
+	}
+	return diag.Span{File: file, Line: line, Col: 1}
 }
 
 // kernel is the name of the kernel that ran.
@@ -75,7 +137,23 @@ func (d *death) kernel() string {
 }
 
 // runtimeSignal is how the Go runtime reports a signal that user code raised.
-var runtimeSignal = regexp.MustCompile(`(SIG[A-Z]+)[^\n]*\nPC=0x[0-9a-f]+ m=\d+ sigcode=-?\d+(?: addr=0x([0-9a-f]+))?`)
+var runtimeSignal = regexp.MustCompile(`(SIG[A-Z]+)[^\n]*\nPC=0x([0-9a-f]+) m=\d+ sigcode=-?\d+(?: addr=0x([0-9a-f]+))?`)
+
+// signalText is what the Go runtime printed of a signal.
+type signalText struct{ name, pc, addr, before string }
+
+func (d *death) signalText() *signalText {
+	all := runtimeSignal.FindAllStringSubmatchIndex(d.output, -1)
+	if all == nil {
+		return nil
+	}
+	m := all[len(all)-1] // user code may print anything, but not after it died
+	t := &signalText{name: d.output[m[2]:m[3]], pc: d.output[m[4]:m[5]], before: d.output[:m[0]]}
+	if m[6] >= 0 {
+		t.addr = d.output[m[6]:m[7]]
+	}
+	return t
+}
 
 // how says how the process ended.
 func (d *death) how() string {
@@ -87,13 +165,9 @@ func (d *death) how() string {
 			}
 			return "died of signal " + ws.Signal().String()
 		}
-		if all := runtimeSignal.FindAllStringSubmatchIndex(d.output, -1); all != nil {
-			m := all[len(all)-1] // user code may print anything, but not after it died
-			addr := uint64(0)
-			if m[4] >= 0 {
-				addr, _ = strconv.ParseUint(d.output[m[4]:m[5]], 16, 64) // hex digits, by the pattern
-			}
-			return d.signal(d.output[m[2]:m[3]], addr, d.output[:m[0]])
+		if t := d.signalText(); t != nil {
+			addr, _ := strconv.ParseUint(t.addr, 16, 64) // hex digits, by the pattern, or none
+			return d.signal(t.name, addr, t.before)
 		}
 		if strings.Contains(d.output, "stack overflow") {
 			return "overflowed its stack: a recursion without an end, or very large local arrays"

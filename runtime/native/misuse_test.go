@@ -29,6 +29,7 @@ var misuses = []struct {
 	code          diag.Code
 	message, hint string
 	prints        string
+	line          int32 // where the body has no mark
 }{
 	{name: "14 invalid id", body: `Arg a; a.add_inout(x); PTO2TaskId none; a.set_dependencies(&none, 1); «» rt_submit_aiv_task(0, a);`, code: "PTO-R010", message: "invalid"},
 	{name: "15 id never issued", body: `Arg a; a.add_inout(x); PTO2TaskId id = PTO2TaskId::make(1, 77); a.set_dependencies(&id, 1); «» rt_submit_aiv_task(0, a);`, code: "PTO-R011"},
@@ -89,12 +90,12 @@ var misuses = []struct {
 	{name: "crash after a fatal error", body: "uint32_t s[1] = {4}; TensorCreateInfo ci(s, 1);\n «» auto o = alloc_tensors(ci); volatile uint32_t n = o.get_ref(3).shapes[0];\n volatile uint32_t r = 7 / n; (void)r;",
 		code: "PTO-R029", message: "get_ref(3)"},
 
-	{name: "null pointer", body: "Arg a; a.add_inout(x);\n «» rt_submit_aiv_task(0, a);\n volatile int* p = nullptr; *p = 1;", code: CodeCrash, message: "SIGSEGV: it used a null pointer (address 0x0), after rt_submit_aiv_task", hint: "after"},
-	{name: "wild pointer", body: "«» get_tensor_data<float>(x, 0, nullptr);\n volatile int* p = reinterpret_cast<int*>(0x123456789000); *p = 1;", code: CodeCrash, message: "memory that is not there (address 0x123456789000), after get_tensor_data"},
-	{name: "stack overflow", body: "«» rt_available_cluster_count();\n LOG_INFO(\"%d\", deep(1));", code: CodeCrash, message: "its stack overflowed"},
-	{name: "division by zero", body: "«» rt_available_cluster_count();\n volatile int n = 0; n = 7 / n;", code: CodeCrash, message: "SIGFPE: an integer division by zero"},
+	{name: "null pointer", body: "Arg a; a.add_inout(x);\n rt_submit_aiv_task(0, a);\n volatile int* p = nullptr;\n «» *p = 1;", code: CodeCrash, message: "SIGSEGV: it used a null pointer (address 0x0), after rt_submit_aiv_task", hint: "this line"},
+	{name: "wild pointer", body: "get_tensor_data<float>(x, 0, nullptr);\n volatile int* p = reinterpret_cast<int*>(0x123456789000);\n «» *p = 1;", code: CodeCrash, message: "memory that is not there (address 0x123456789000), after get_tensor_data"},
+	{name: "stack overflow", body: "rt_available_cluster_count();\n LOG_INFO(\"%d\", deep(1));", line: 5, code: CodeCrash, message: "its stack overflowed"},
+	{name: "division by zero", body: "rt_available_cluster_count();\n volatile int n = 0;\n «» n = 7 / n;", code: CodeCrash, message: "SIGFPE: an integer division by zero"},
 	{name: "abort", body: "«» LOG_WARN(\"going down\");\n fprintf(stderr, \"bad things\\n\"); abort();", code: CodeCrash, message: "SIGABRT: it called abort; the last line it printed is: bad things", prints: "warning: going down"},
-	{name: "trap", body: "«» rt_available_cluster_count();\n __builtin_trap();", code: CodeCrash, message: "SIGILL"},
+	{name: "trap", body: "rt_available_cluster_count();\n «» __builtin_trap();", code: CodeCrash, message: "SIGILL"},
 	{name: "exit", body: "«» rt_available_cluster_count();\n exit(0);", code: CodeCrash, message: "exit(0), after rt_available_*_count"},
 	{name: "exit 3", body: "«» rt_available_cluster_count();\n exit(3);", code: CodeCrash, message: "exit(3)"},
 	{name: "a signal name in the output", body: "«» rt_available_cluster_count();\n printf(\"SIGSEGV: x\\nPC=0x1 m=0 sigcode=1 addr=0x0\\n\"); abort();", code: CodeCrash, message: "died of SIGABRT"},
@@ -111,7 +112,7 @@ func misuseSource() (src string, lines []int32) {
 	for i, c := range misuses {
 		fmt.Fprintf(&b, "static void case%d([[maybe_unused]] const ChipStorageTaskArgs& args, [[maybe_unused]] const Tensor& x, [[maybe_unused]] const Tensor& y) {\n", i)
 		before, _, marked := strings.Cut(c.body, "«»")
-		line := int32(0)
+		line := c.line
 		if marked {
 			line = int32(strings.Count(b.String()+before, "\n") + 1)
 		}
@@ -205,7 +206,7 @@ func Test63Hang(t *testing.T) {
 	}{
 		"loop":                   {"Arg a;\n a.add_inout(args.tensor(0));\n rt_submit_aiv_task(0, a);\n for (volatile int i = 0; i >= 0; i = 0) {}\n}", "did not end within 300ms, after rt_submit_aiv_task (fifo order)", 6, CodeHang},
 		"before any call":        {"(void)args; for (volatile int i = 0; i >= 0; i = 0) {}\n}", "before it made its first runtime call", 0, CodeHang},
-		"kernel":                 {"Arg a;\n a.add_inout(args.tensor(0));\n rt_submit_aiv_task(1, a);\n get_tensor_data<float>(args.tensor(0), 0, nullptr);\n}", "while kernel 'endless' ran inside get_tensor_data", 7, CodeHang},
+		"kernel":                 {"Arg a;\n a.add_inout(args.tensor(0));\n rt_submit_aiv_task(1, a);\n get_tensor_data<float>(args.tensor(0), 0, nullptr);\n}", "kernel 'endless' of task 0, block 0 of 1, did not end within 300ms (fifo order)", 6, CodeHang},
 		"after a fatal error":    {"always_assert(args.tensor(0).ndims == 9); while (rt_available_aiv_count() > 0) {}\n}", "assertion failed", 4, CodeAssertion},
 		"static constructor":     {"(void)args;\n}\nstatic int forever() { for (volatile int i = 0; i >= 0; i = 0) {} return 1; }\nint never = forever();", "outside of its entry function", 0, CodeHang},
 		"crash in a constructor": {"(void)args;\n}\nstatic int crash() { volatile int* volatile p = nullptr; return *p; }\nint never = crash();", "null pointer (address 0x0), outside of its entry function", 0, CodeCrash},

@@ -26,7 +26,9 @@ type Engine struct {
 	Object []byte // the shared object
 	Source string // name of the C++ file
 	Lines  []LineSpan
-	Output io.Writer // what the orchestration prints and logs; nil: dropped
+	// Kernels are the kernels of the jobs' tables that are written in C++.
+	Kernels []KernelObject
+	Output  io.Writer // what the orchestration prints and logs; nil: dropped
 }
 
 // Run implements exec.Engine: all schedules of the job in one child process.
@@ -46,6 +48,13 @@ func (e *Engine) Run(ctx context.Context, job *exec.Job) ([]exec.Result, error) 
 	}
 	req := request{Object: object, Source: e.Source, Lines: e.Lines, Program: prog, Kernels: job.Plan.Kernels, Tensors: job.Tensors,
 		Scalars: job.Scalars, Schedules: job.Schedules, Machine: job.Machine}
+	for _, k := range e.Kernels {
+		f := externalFile{ID: k.ID, Path: filepath.Join(dir, fmt.Sprintf("kernel%d.so", k.ID)), Source: k.Source}
+		if err := os.WriteFile(f.Path, k.Object, 0o700); err != nil {
+			return nil, err
+		}
+		req.External = append(req.External, f)
+	}
 	answer, err := e.child(ctx, dir, job, &req)
 	if err != nil {
 		return nil, err
@@ -56,7 +65,7 @@ func (e *Engine) Run(ctx context.Context, job *exec.Job) ([]exec.Result, error) 
 		if err != nil {
 			return nil, diag.Errorf(CodeProtocol, diag.Span{}, "reading the trace of the compiled run: %v", err)
 		}
-		results[i] = exec.Result{Outputs: r.Outputs, Events: events, Diags: r.Diags, Tasks: r.Tasks, Stats: r.Stats}
+		results[i] = exec.Result{Outputs: r.Outputs, Events: events, Diags: r.Diags, Tasks: r.Tasks, Stats: r.Stats, Effects: r.Effects}
 	}
 	return results, nil
 }

@@ -5,6 +5,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"unsafe"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
 // progress is a page shared between parent and child through a mapped file: what the child is doing, for the report when it dies or hangs.
@@ -13,6 +16,29 @@ type progress struct {
 	kernel   atomic.Int64 // 1 + id of the kernel that runs, 0 for none
 	schedule atomic.Int64 // index of the schedule that runs
 	stack    atomic.Int64 // an address in the first frame of the user code, 0 before it starts
+	run      atomic.Int64 // address of pto_run
+	code     atomic.Int64 // address of pto_kernel of the C++ kernel that runs, 0 for none
+
+	// The call of the kernel that runs: written by the child before kernel, read by the parent when the child is dead or hangs.
+	task, block, blocks int64
+	line, col           int64 // of the submit
+	file                [256]byte
+	fileLen             int64
+}
+
+// enterKernel notes a kernel call.
+func (p *progress) enterKernel(c *sim.KernelCall) {
+	p.task, p.block, p.blocks = int64(c.Ordinal), int64(c.Block), int64(c.BlockCount)
+	p.line, p.col = int64(c.Site.Line), int64(c.Site.Col)
+	if f := c.Site.File; p.fileLen != int64(len(f)) || string(p.file[:min(p.fileLen, int64(len(p.file)))]) != f {
+		p.fileLen = int64(copy(p.file[:], f))
+	}
+	p.kernel.Store(int64(c.Kernel) + 1)
+}
+
+// site is where the task of the kernel that runs was submitted.
+func (p *progress) site() diag.Span {
+	return diag.Span{File: string(p.file[:min(max(p.fileLen, 0), int64(len(p.file)))]), Line: int32(p.line), Col: int32(p.col)}
 }
 
 const inside = 1 << 32 // in progress.call: the call has not returned

@@ -42,13 +42,18 @@ func TestMain(m *testing.M) {
 
 var toolchain = sync.OnceValues(func() (*Toolchain, error) { return FindToolchain("") })
 
+var objects sync.Map // compiled sources: several tests run the same one
+
 func engineFor(t testing.TB, name, src string) *Engine {
 	t.Helper()
-	tc, err := toolchain()
-	if err != nil {
-		t.Fatal(err)
-	}
-	object, err := tc.Compile(context.Background(), name, []byte(src))
+	compile, _ := objects.LoadOrStore(name+"\n"+src, sync.OnceValues(func() ([]byte, error) {
+		tc, err := toolchain()
+		if err != nil {
+			return nil, err
+		}
+		return tc.Compile(context.Background(), name, []byte(src))
+	}))
+	object, err := compile.(func() ([]byte, error))()
 	if err != nil {
 		t.Fatal(err)
 	}
