@@ -1,9 +1,9 @@
 // The orchestration API of the simulated Ascend runtime.
 //
 // Generated and hand-written orchestration C++ compiles against this one header. It accepts every naming generation of the API at once
-// (all names of one concept are aliases of one type) and forwards to a table of C functions that the simulator binds after loading
-// the shared object, so user code links against nothing. Nothing here throws: a misuse is reported with its call site, latches a
-// fatal error, and every later call does nothing.
+// (all names of one concept are aliases of one type). User code links against nothing: runtime calls become commands in a buffer that the simulator
+// binds after loading the shared object. A call that needs no answer only adds its command; task ids are known ahead. Nothing here throws: a
+// misuse is reported with its call site, latches a fatal error, and every later call does nothing.
 //
 // The standard headers below are part of the contract: generated code uses std::min, std::max, std::vector and std::string without including
 // anything. <sstream> is not among them, because it alone would cost a quarter of the compile time.
@@ -194,7 +194,7 @@ PTO_ERRORS(PTO_ERROR_NAMES)
 #undef PTO_ERRORS
 constexpr int32_t SIMPLER_ERROR_FANIN_CAPACITY_EXCEEDED = 4;  // newer name of DEP_POOL_OVERFLOW
 
-// ---- the table that the simulator binds -----------------------------------------------------------------------------------------
+// ---- commands to the simulator --------------------------------------------------------------------------------------------------
 
 struct Tensor;
 struct TensorCreateInfo;
@@ -238,26 +238,134 @@ struct Outputs {
     PTO2TaskId task;
     const Tensor* tensors = nullptr;          // owned by the simulator, valid for the whole run
     uint32_t count = 0;
+    uint64_t seq = 0;                         // of the command that makes them
 };
 
-struct Table {
-    void (*enter)(const void* stack);  // user code starts; stack lies in its first frame
-    void (*scope_begin)(int32_t manual, const char* file, int32_t line);
-    void (*scope_end)(const char* file, int32_t line);
-    void (*alloc)(const TensorCreateInfo* const* infos, uint32_t n, Outputs* out, const char* file, int32_t line);
-    void (*submit)(const TaskBlock* task, Outputs* out, const char* file, int32_t line);
-    uint64_t (*read)(const Tensor* t, uint32_t n, const uint32_t* idx, const char* file, int32_t line);
-    void (*write)(const Tensor* t, uint32_t n, const uint32_t* idx, uint64_t bits, const char* file, int32_t line);
-    int32_t (*count)(int32_t aiv, const char* file, int32_t line);
-    void (*fatal)(int32_t code, const char* message, const char* file, int32_t line);
-    void (*misuse)(int32_t fault, const char* message, const char* hint, const char* file, int32_t line);
-    int32_t (*is_fatal)();
-    void (*log)(int32_t level, const char* message, const char* file, int32_t line);
+// What the runtime is asked to do. The payload follows the command in the buffer, in this order and each part rounded up to 8 bytes:
+//   SUBMIT   TaskHeader, tags, for each tensor argument a Tensor or TensorCreateInfo, scalars, scalar types, dependencies (none with DEPS_BY_POINTER),
+//            and with a predicate its Predicate and Tensor
+//   ALLOC    the TensorCreateInfos      READ, WRITE  Access, Tensor, indices
+//   FATAL, MISUSE, LOG                  TextPointers
+enum class Op : uint8_t { SCOPE_BEGIN, SCOPE_END, ALLOC, SUBMIT, READ, WRITE, COUNT, FATAL, MISUSE, LOG };
+struct Command {
+    Op op;
+    uint8_t call;        // for reports: what the user called
+    uint16_t flags;
+    int32_t line;        // of the call
+    uint32_t bytes;      // of the command with its payload
+    int32_t number;      // SCOPE_BEGIN: manual; ALLOC: infos; READ, WRITE: indices; COUNT: of vector cores; FATAL, MISUSE, LOG: code or level
+    const char* file;    // of the call, nullptr: that of the last one
+    uint64_t id;         // of the task that the caller was told
+    Tensor* slots;       // where the handles of created outputs go
+};
+constexpr uint16_t DEPS_BY_POINTER = 1;  // there are too many to copy
+
+struct TaskHeader {
+    uint32_t tensor_count, scalar_count;
+    const PTO2TaskId* deps;
+    uint32_t dep_count;
+    int32_t block_num, timing_slot;
+    uint8_t sync_start, early_resolve, dump_all, kind;
+    uint32_t dump_mask;
+    int32_t kernels[3];
+    uint32_t predicated;
+};
+struct Access {
+    uint64_t bits;
+};
+struct TextPointers {
+    const char *message, *hint;
 };
 
-// One copy per shared object; set by pto_bind before the entry function is called.
-inline const Table*& table() { static const Table* t = nullptr; return t; }
-inline bool dead() { return table()->is_fatal() != 0; }
+// What a report says when the process dies: the call that was made last, and where the stack of user code begins.
+struct Progress {
+    volatile int64_t call;   // call << 33 | inside << 32 | line
+    volatile int64_t kernel, schedule;
+    volatile int64_t stack;
+};
+
+// Shared with the simulator, which owns it.
+struct Channel {
+    void (*serve)();         // carries out the commands in the buffer
+    Progress* progress;
+    uint8_t* buffer;
+    uint32_t capacity, used;
+    int32_t dead;            // a fatal error is latched: calls do nothing
+    uint32_t depth;          // of the open scope
+    uint64_t seq, done;      // of the last command in the buffer, and of the last one carried out
+    Tensor* slots;           // free handles
+    uint32_t slot_count;
+    uint32_t next[4];        // local number of the next task of each ring
+    uint64_t answer;         // of READ and COUNT
+};
+
+// One pointer per shared object; set by pto_bind before the entry function is called.
+inline Channel*& channel_pointer() { static Channel* c = nullptr; return c; }
+inline Channel& channel() { return *channel_pointer(); }
+inline void flush() {
+    Channel& c = channel();
+    if (c.used) c.serve();
+}
+inline bool dead() { flush(); return channel().dead != 0; }
+
+// The names of runtime calls in reports.
+enum Call : uint8_t { NO_CALL, SCOPE_BEGIN, SCOPE_END, ALLOC_TENSORS, SUBMIT_AIC, SUBMIT_AIV, SUBMIT_MIXED, SUBMIT_DUMMY, GET_DATA, SET_DATA, COUNTS, REPORT, LOGGING };
+
+// A command while it is put into the buffer.
+class Writer {
+public:
+    Writer(Op op, Call call, uint32_t payload, const char* file, int line) : c_(channel()) {
+        const uint32_t bytes = static_cast<uint32_t>(sizeof(Command)) + payload;
+        if (c_.used + bytes > c_.capacity) c_.serve();
+        at_ = static_cast<int64_t>(call) << 33 | static_cast<uint32_t>(line);
+        c_.progress->call = at_ | int64_t(1) << 32;
+        command_ = reinterpret_cast<Command*>(c_.buffer + c_.used);
+        *command_ = Command{op, call, 0, line, bytes, 0, file, ~uint64_t(0), nullptr};
+        to_ = reinterpret_cast<uint8_t*>(command_ + 1);
+    }
+    Command* operator->() { return command_; }
+    void put(const void* p, uint32_t n) {
+        memcpy(to_, p, n);
+        to_ += (n + 7) & ~7u;
+    }
+    // The id that the simulator will give to the task, and the places of its outputs, for which there must be room.
+    Outputs outputs(uint32_t count) {
+        const uint32_t ring = c_.depth < 3 ? c_.depth : 3;
+        Outputs o;
+        o.task = PTO2TaskId::make(ring, c_.next[ring]++);
+        o.count = count;
+        o.seq = c_.seq + 1;
+        o.tensors = command_->slots = c_.slots;
+        command_->id = o.task.raw;
+        c_.slots = reinterpret_cast<Tensor*>(reinterpret_cast<uint8_t*>(c_.slots) + 128 * count);
+        c_.slot_count -= count;
+        return o;
+    }
+    // Puts the command into the buffer; one that needs an answer is carried out at once.
+    void add(bool ask = false) {
+        ++c_.seq;
+        c_.used += command_->bytes;
+        if (ask) c_.serve();
+        c_.progress->call = at_;
+    }
+
+private:
+    Channel& c_;
+    Command* command_;
+    uint8_t* to_;
+    int64_t at_;
+};
+constexpr uint32_t rounded(uint32_t n) { return (n + 7) & ~7u; }
+
+// Asks the simulator to report something. The texts are read at once.
+inline void tell(Op op, Call call, int32_t number, const char* message, const char* hint, const char* file, int line) {
+    if (channel().dead && op != Op::LOG) return;
+    Writer w(op, call, sizeof(TextPointers), file, line);
+    w->number = number;
+    const TextPointers texts{message, hint};
+    w.put(&texts, sizeof texts);
+    w.add(true);
+}
 
 template <class... A> inline std::string text(const char* format, A... args) {
     char buf[512];
@@ -267,13 +375,13 @@ template <class... A> inline std::string text(const char* format, A... args) {
 inline std::string text(const char* s) { return s; }
 
 template <class... A> inline void misuse(const char* file, int line, Fault fault, const char* hint, const char* format, A... args) {
-    table()->misuse(fault, text(format, args...).c_str(), hint, file, line);
+    tell(Op::MISUSE, REPORT, fault, text(format, args...).c_str(), hint, file, line);
 }
 
 }  // namespace pto
 
-extern "C" __attribute__((visibility("default"), weak)) void pto_bind(const pto::Table* t) {
-    pto::table() = t;
+extern "C" __attribute__((visibility("default"), weak)) void pto_bind(pto::Channel* c) {
+    pto::channel_pointer() = c;
     setvbuf(stdout, nullptr, _IOLBF, 0);  // what was printed before a crash is worth seeing
 }
 
@@ -474,7 +582,10 @@ public:
     uint32_t size() const { return o_.count; }
     PTO2TaskId task_id() const { return o_.task; }
     const Tensor& get_ref(uint32_t i, PTO_FILE) const& {
-        if (i < o_.count) return o_.tensors[i];
+        if (i < o_.count) {
+            if (o_.seq > pto::channel().done) pto::flush();
+            return o_.tensors[i];
+        }
         pto::misuse(file, line, pto::OUTPUT_INDEX, "only buffers that the runtime makes are listed (add_output with a create-info), counted from 0 in argument order",
                     "get_ref(%u) of a task that made %u buffers", i, o_.count);
         static const Tensor none;
@@ -719,12 +830,30 @@ inline Tensor from_tensor_arg(const Tensor& t, bool manual_dep = false, int32_t 
 
 // ---- scopes ---------------------------------------------------------------------------------------------------------------------
 
+namespace pto {
+
+inline void scope_begin(PTO2ScopeMode mode, const char* file, int line) {
+    if (channel().dead) return;
+    Writer w(Op::SCOPE_BEGIN, SCOPE_BEGIN, 0, file, line);
+    w->number = static_cast<int32_t>(mode);
+    w.add();
+    ++channel().depth;
+}
+
+inline void scope_end(const char* file, int line) {
+    if (channel().dead) return;
+    Writer(Op::SCOPE_END, SCOPE_END, 0, file, line).add();
+    if (channel().depth) --channel().depth;
+}
+
+}  // namespace pto
+
 class PTO2ScopeGuard {
 public:
     explicit PTO2ScopeGuard(PTO2ScopeMode mode = PTO2ScopeMode::AUTO, PTO_FILE) : file_(file), line_(line) {
-        pto::table()->scope_begin(static_cast<int32_t>(mode), file, line);
+        pto::scope_begin(mode, file, line);
     }
-    ~PTO2ScopeGuard() { pto::table()->scope_end(file_, line_); }
+    ~PTO2ScopeGuard() { pto::scope_end(file_, line_); }
     PTO2ScopeGuard(const PTO2ScopeGuard&) = delete;
     PTO2ScopeGuard& operator=(const PTO2ScopeGuard&) = delete;
 
@@ -740,28 +869,85 @@ private:
 #define SIMPLER_SCOPE(...) PTO2_SCOPE(__VA_ARGS__)
 #define SIMPLER_SCOPE_GUARD(...) PTO2_SCOPE_GUARD(__VA_ARGS__)
 
-inline void rt_scope_begin(PTO2ScopeMode mode = PTO2ScopeMode::AUTO, PTO_FILE) { pto::table()->scope_begin(static_cast<int32_t>(mode), file, line); }
-inline void rt_scope_end(PTO_FILE) { pto::table()->scope_end(file, line); }
+inline void rt_scope_begin(PTO2ScopeMode mode = PTO2ScopeMode::AUTO, PTO_FILE) { pto::scope_begin(mode, file, line); }
+inline void rt_scope_end(PTO_FILE) { pto::scope_end(file, line); }
 
 // ---- submits --------------------------------------------------------------------------------------------------------------------
 
 namespace pto {
 
+// More dependencies than this are not copied.
+constexpr uint32_t MANY_DEPS = 256;
+
 inline TaskOutputTensors submit(const Arg& a, uint8_t kind, int32_t aic, int32_t aiv0, int32_t aiv1, const char* file, int line) {
-    TaskBlock& b = a.block();
-    b.kind = kind;
-    b.kernels[0] = aic;
-    b.kernels[1] = aiv0;
-    b.kernels[2] = aiv1;
-    Outputs o;
-    table()->submit(&b, &o, file, line);
-    return TaskOutputTensors(o);
+    const TaskBlock& b = a.block();
+    Channel& c = channel();
+    const Call call = kind == 4 ? ALLOC_TENSORS : static_cast<Call>(SUBMIT_AIC + kind);
+    if (c.dead) return TaskOutputTensors();
+    if (b.error) {
+        tell(Op::MISUSE, call, b.error_code, b.error, b.hint, file, b.error_line > 0 ? b.error_line : line);
+        return TaskOutputTensors();
+    }
+    const bool predicated = b.pred.op != PredicateOp::NONE && b.pred.operand.tensor, many = b.dep_count > MANY_DEPS;
+    const uint32_t n = b.tensor_count, scalars = b.scalar_count;
+    uint32_t outputs = 0;
+    for (uint32_t i = 0; i < n; ++i) outputs += b.tags[i] == static_cast<uint8_t>(TensorArgType::OUTPUT);
+    if (outputs > c.slot_count) c.serve();
+    const uint32_t payload = static_cast<uint32_t>(sizeof(TaskHeader)) + rounded(n) + outputs * sizeof(TensorCreateInfo) + (n - outputs) * sizeof(Tensor) + 8 * scalars +
+                             rounded(scalars) + (many ? 0 : 8 * b.dep_count) + (predicated ? sizeof(Predicate) + sizeof(Tensor) : 0);
+    Writer w(Op::SUBMIT, call, payload, file, line);
+    const TaskHeader h{n, scalars, b.deps, b.dep_count, b.block_num, b.timing_slot, b.sync_start, b.early_resolve, b.dump_all, kind, b.dump_mask, {aic, aiv0, aiv1}, predicated};
+    w.put(&h, sizeof h);
+    w.put(b.tags, n);
+    for (uint32_t i = 0; i < n; ++i) w.put(b.refs[i], b.tags[i] == static_cast<uint8_t>(TensorArgType::OUTPUT) ? sizeof(TensorCreateInfo) : sizeof(Tensor));
+    w.put(b.scalars, 8 * scalars);
+    w.put(b.scalar_types, scalars);
+    if (many) w->flags = DEPS_BY_POINTER;
+    else w.put(b.deps, 8 * b.dep_count);
+    if (predicated) {
+        w.put(&b.pred, sizeof(Predicate));
+        w.put(b.pred.operand.tensor, sizeof(Tensor));
+    }
+    const Outputs o = w.outputs(outputs);
+    w.add(many);
+    return c.dead ? TaskOutputTensors() : TaskOutputTensors(o);
 }
 
 inline TaskOutputTensors alloc(const TensorCreateInfo* const* infos, uint32_t n, const char* file, int line) {
-    Outputs o;
-    table()->alloc(infos, n, &o, file, line);
+    Channel& c = channel();
+    if (c.dead) return TaskOutputTensors();
+    const uint32_t sent = n <= PTO_MAX_TENSORS ? n : PTO_MAX_TENSORS;
+    if (sent > c.slot_count) c.serve();
+    Writer w(Op::ALLOC, ALLOC_TENSORS, sent * static_cast<uint32_t>(sizeof(TensorCreateInfo)), file, line);
+    w->number = static_cast<int32_t>(n);
+    for (uint32_t i = 0; i < sent; ++i) w.put(infos[i], sizeof(TensorCreateInfo));
+    const Outputs o = w.outputs(sent);
+    w.add();
     return TaskOutputTensors(o);
+}
+
+// Waits for the tasks that an element depends on, then reads or writes it.
+inline uint64_t access(Op op, Call call, const Tensor& t, uint32_t n, const uint32_t* idx, uint64_t bits, const char* file, int line) {
+    Channel& c = channel();
+    if (c.dead) return 0;
+    const uint32_t sent = n <= PTO_MAX_DIMS ? n : PTO_MAX_DIMS + 1;
+    Writer w(op, call, static_cast<uint32_t>(sizeof(Access) + sizeof(Tensor)) + rounded(4 * sent), file, line);
+    w->number = static_cast<int32_t>(sent);
+    const Access a{bits};
+    w.put(&a, sizeof a);
+    w.put(&t, sizeof t);
+    w.put(idx, 4 * sent);
+    c.answer = 0;
+    w.add(true);
+    return c.dead ? 0 : c.answer;
+}
+
+inline int32_t cores(int32_t vector, const char* file, int line) {
+    Channel& c = channel();
+    Writer w(Op::COUNT, COUNTS, 0, file, line);
+    w->number = vector;
+    w.add(true);
+    return static_cast<int32_t>(c.answer);
 }
 
 // A first argument that carries the call site of a variadic call.
@@ -813,20 +999,20 @@ inline TaskOutputTensors alloc_tensors(const Arg& a, PTO_FILE) { return pto::sub
 
 // Waits for the producers, then reads one element; n == 0 reads the first element of the view.
 template <class T = uint64_t> inline T get_tensor_data(const Tensor& t, uint32_t n, const uint32_t* idx, PTO_FILE) {
-    return from_u64<T>(pto::table()->read(&t, n, idx, file, line));
+    return from_u64<T>(pto::access(pto::Op::READ, pto::GET_DATA, t, n, idx, 0, file, line));
 }
 // Waits for the producers and their consumers, then writes one element.
 template <class T> inline void set_tensor_data(const Tensor& t, uint32_t n, const uint32_t* idx, T v, PTO_FILE) {
-    pto::table()->write(&t, n, idx, to_u64(v), file, line);
+    pto::access(pto::Op::WRITE, pto::SET_DATA, t, n, idx, to_u64(v), file, line);
 }
 
-inline int32_t rt_available_cluster_count(PTO_FILE) { return pto::table()->count(0, file, line); }
-inline int32_t rt_available_aiv_count(PTO_FILE) { return pto::table()->count(1, file, line); }
+inline int32_t rt_available_cluster_count(PTO_FILE) { return pto::cores(0, file, line); }
+inline int32_t rt_available_aiv_count(PTO_FILE) { return pto::cores(1, file, line); }
 inline bool rt_is_fatal() { return pto::dead(); }
 inline void rt_orchestration_done() {}
-#define rt_report_fatal(code, ...) pto::table()->fatal((code), pto::text(__VA_ARGS__).c_str(), __FILE__, __LINE__)
+#define rt_report_fatal(code, ...) pto::tell(pto::Op::FATAL, pto::REPORT, (code), pto::text(__VA_ARGS__).c_str(), nullptr, __FILE__, __LINE__)
 
-#define PTO_LOG(level, ...) pto::table()->log(level, pto::text(__VA_ARGS__).c_str(), __FILE__, __LINE__)
+#define PTO_LOG(level, ...) pto::tell(pto::Op::LOG, pto::LOGGING, level, pto::text(__VA_ARGS__).c_str(), nullptr, __FILE__, __LINE__)
 #define LOG_ERROR(...) PTO_LOG(0, __VA_ARGS__)
 #define LOG_WARN(...) PTO_LOG(1, __VA_ARGS__)
 #define LOG_TIMING(...) PTO_LOG(2, __VA_ARGS__)
@@ -880,19 +1066,20 @@ void PTO_ORCHESTRATION_ENTRY(const ChipStorageTaskArgs& orch_args);
 
 namespace pto {
 template <class F> inline void guarded(F call) {
-    table()->enter(&call);
+    channel().progress->stack = static_cast<int64_t>(reinterpret_cast<uintptr_t>(&call));
 #if defined(__cpp_exceptions)
     constexpr const char* hint = "catch it, or use rt_report_fatal to give up with a message";
     try {
         call();
     } catch (const std::exception& e) {
-        table()->misuse(EXCEPTION, text("an exception left the orchestration: %s", e.what()).c_str(), hint, nullptr, 0);
+        tell(Op::MISUSE, NO_CALL, EXCEPTION, text("an exception left the orchestration: %s", e.what()).c_str(), hint, nullptr, 0);
     } catch (...) {
-        table()->misuse(EXCEPTION, "an exception left the orchestration", hint, nullptr, 0);
+        tell(Op::MISUSE, NO_CALL, EXCEPTION, "an exception left the orchestration", hint, nullptr, 0);
     }
 #else
     call();
 #endif
+    flush();
     fflush(stdout);
 }
 }  // namespace pto

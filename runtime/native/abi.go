@@ -35,40 +35,69 @@ type cCreateInfo struct {
 }
 
 type cPredicate struct {
-	tensor  *cTensor
+	_       *cTensor // it follows as a whole
 	ndims   uint32
 	indices [5]uint32
 	op      uint8
 	target  int64
 }
 
-type cTask struct {
+// cOp is pto::Op: what a command asks for.
+type cOp uint8
+
+const (
+	opScopeBegin cOp = iota
+	opScopeEnd
+	opAlloc
+	opSubmit
+	opRead
+	opWrite
+	opCount
+	opFatal
+	opMisuse
+	opLog
+)
+
+// depsByPointer is a flag of commands.
+const depsByPointer = 1
+
+type cCommand struct {
+	op     cOp
+	call   call
+	flags  uint16
+	line   int32
+	bytes  uint32
+	number int32
+	file   *byte
+	id     uint64
+	slots  *cTensor
+}
+
+type cTaskHeader struct {
 	tensorCount, scalarCount                uint32
-	tags                                    [32]uint8
-	refs                                    [32]unsafe.Pointer
-	scalars                                 [16]uint64
-	scalarTypes                             [16]uint8
-	deps                                    *uint64
+	deps                                    *sim.TaskID
 	depCount                                uint32
-	blockNum                                int32
-	timingSlot                              int32
+	blockNum, timingSlot                    int32
 	syncStart, earlyResolve, dumpAll, kind_ uint8
 	dumpMask                                uint32
 	kernels                                 [3]int32
-	pred                                    cPredicate
-	err, hint                               *byte
-	errCode, errLine                        int32
+	predicated                              uint32
 }
 
-type cOutputs struct {
-	task    uint64
-	tensors *cTensor
-	count   uint32
-}
+type cTexts struct{ message, hint *byte }
 
-// cTable is the function table that pto_bind receives.
-type cTable struct {
-	enter, scopeBegin, scopeEnd, alloc, submit, read, write, count, fatal, misuse, isFatal, log uintptr
+type cChannel struct {
+	serve          uintptr
+	progress       *progress
+	buffer         unsafe.Pointer
+	capacity, used uint32
+	dead           int32
+	depth          uint32
+	seq, done      uint64
+	slots          *cTensor
+	slotCount      uint32
+	next           [4]uint32
+	answer         uint64
 }
 
 // dtypes maps the header's DataType to ours.

@@ -12,13 +12,14 @@ import (
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
-// bridge turns the calls of the C++ side into calls of one simulated runtime after the other.
+// bridge carries out the commands of the C++ side on one simulated runtime after the other.
 type bridge struct {
 	req      *request
 	progress *progress
 	runner   sim.KernelRunner
 	onFatal  func(*diag.Diagnostic) // called once per run, when an error is latched
-	table    *cTable
+	channel  *cChannel
+	buffer   []uint64 // of commands
 
 	rt      *sim.Runtime
 	handles handleArena
@@ -32,162 +33,177 @@ type bridge struct {
 	name     string
 	isSource bool
 
-	reading bool // C structs are being read: a fault is a wild pointer of user code
+	reading bool // memory of user code is being read: a fault is a wild pointer
 	told    bool // onFatal was called
 	broken  *diag.Diagnostic
 }
 
 func newBridge(req *request, p *progress, runner sim.KernelRunner) *bridge {
-	b := &bridge{req: req, progress: p, runner: watch(runner, p), onFatal: func(*diag.Diagnostic) {}}
-	b.table = b.callbacks()
+	b := &bridge{req: req, progress: p, runner: watch(runner, p), onFatal: func(*diag.Diagnostic) {}, buffer: make([]uint64, commandBytes/8)}
+	b.channel = &cChannel{serve: purego.NewCallback(b.serve), progress: p, buffer: unsafe.Pointer(&b.buffer[0]), capacity: commandBytes}
 	return b
 }
+
+// commandBytes is the room for commands: it stays in the cache of the core, and the largest command fits several times.
+const commandBytes = 32 << 10
 
 // start points the bridge at the runtime of the next run.
 func (b *bridge) start(rt *sim.Runtime) {
 	b.rt, b.broken, b.told, b.file = rt, nil, false, nil
 	b.site = sim.Site{File: b.req.Source}
 	b.handles = handleArena{mem: rt.Memory()}
+	*b.channel = cChannel{serve: b.channel.serve, progress: b.progress, buffer: b.channel.buffer, capacity: b.channel.capacity}
 	b.u32s, b.infos = nil, nil
 }
 
-// begin notes a call. Its place is a DSL line when the C++ is ours, else the C++ line.
-func (b *bridge) begin(c call, file *byte, line int32) sim.Site {
-	b.progress.begin(c, line)
-	if file == nil {
+// at is the place of a command: a DSL line when the C++ is ours, else the C++ line.
+func (b *bridge) at(c *cCommand) sim.Site {
+	if c.file == nil {
 		return b.site
 	}
-	if file != b.file {
-		b.file, b.name = file, text(file)
+	if c.file != b.file {
+		b.file, b.name = c.file, text(c.file)
 		b.isSource = b.name == b.req.Source
 	}
-	at := sim.Site{File: b.name, Line: line, Col: 1}
+	at := sim.Site{File: b.name, Line: c.line, Col: 1}
 	if b.isSource {
-		if s, ok := place(b.req.Lines, line); ok {
+		if s, ok := place(b.req.Lines, c.line); ok {
 			at = s
 		}
 	}
-	if c != callScopeEnd { // scopes also end while an exception leaves them
+	if c.op != opScopeEnd { // scopes also end while an exception leaves them
 		b.site = at
 	}
 	return at
 }
 
-// end closes a call. A panic must not unwind through C++ frames: it is a wild pointer of user code or a fault of the tool.
-func (b *bridge) end() {
+// serve carries out the commands in the buffer.
+func (b *bridge) serve() {
+	defer b.served()
+	p, end := b.channel.buffer, unsafe.Add(b.channel.buffer, b.channel.used)
+	for uintptr(p) < uintptr(end) {
+		c := (*cCommand)(p)
+		b.do(c, reader{unsafe.Add(p, unsafe.Sizeof(*c))})
+		p = unsafe.Add(p, c.bytes)
+	}
+}
+
+// served ends the service. A panic must not unwind through C++ frames: it is a wild pointer of user code or a fault of the tool.
+func (b *bridge) served() {
 	if p := recover(); p != nil {
 		if b.reading {
-			b.fail(sim.InvalidArgs, "wild-pointer", diag.Errorf(CodePointer, b.site, "this call was given a pointer to memory that is not there").
-				WithHint("tensors, create-infos and dependency arrays must live until the submit; look for a null or dangling pointer"))
-		} else if b.broken == nil {
-			b.broken = diag.Errorf(CodeProtocol, b.site, "internal error in the simulator: %v", p).WithHint("this is a fault of ptobuild; please report it with the source")
-			b.fail(sim.KernelFailed, "internal-error", b.broken)
+			b.fail(sim.InvalidArgs, "wild-pointer", diag.Errorf(CodePointer, b.site, pointerMessage).WithHint(pointerHint))
+		} else {
+			b.internal(fmt.Sprint(p))
 		}
 		b.reading = false
 	}
-	if f := b.rt.Fatal(); f != nil && !b.told {
-		b.told = true
-		b.onFatal(f.Diag)
+	c := b.channel
+	c.used, c.done = 0, c.seq
+	if f := b.rt.Fatal(); f != nil {
+		c.dead = 1
+		if !b.told {
+			b.told = true
+			b.onFatal(f.Diag)
+		}
+		return
 	}
-	b.progress.end()
+	if c.slotCount <= sim.MaxTensors {
+		if ts, err := b.handles.take(handleChunk); err != nil {
+			b.internal(err.Error())
+			c.dead = 1
+		} else {
+			c.slots, c.slotCount = &ts[0], handleChunk
+		}
+	}
+}
+
+const (
+	pointerMessage = "this call was given a pointer to memory that is not there"
+	pointerHint    = "tensors, create-infos and dependency arrays must live until the submit; look for a null or dangling pointer"
+)
+
+// internal ends the run with a fault of the tool itself.
+func (b *bridge) internal(what string) {
+	if b.broken == nil {
+		b.broken = diag.Errorf(CodeProtocol, b.site, "internal error in the simulator: %s", what).WithHint("this is a fault of ptobuild; please report it with the source")
+		b.fail(sim.KernelFailed, "internal-error", b.broken)
+	}
 }
 
 func (b *bridge) fail(number int, what string, d *diag.Diagnostic) { b.rt.Fail(number, what, d) }
 
-func (b *bridge) callbacks() *cTable {
-	cb := purego.NewCallback
-	return &cTable{
-		enter: cb(func(stack uintptr) { b.progress.stack.Store(int64(stack)) }),
-		scopeBegin: cb(func(manual int32, file *byte, line int32) {
-			defer b.end()
-			b.rt.ScopeBegin(manual != 0, b.begin(callScopeBegin, file, line))
-		}),
-		scopeEnd: cb(func(file *byte, line int32) {
-			defer b.end()
-			b.rt.ScopeEnd(b.begin(callScopeEnd, file, line))
-		}),
-		alloc: cb(func(infos unsafe.Pointer, n uint32, out *cOutputs, file *byte, line int32) {
-			defer b.end()
-			at := b.begin(callAlloc, file, line)
-			b.output(out, b.rt.Alloc(b.createInfos(infos, n), at))
-		}),
-		submit: cb(func(task *cTask, out *cOutputs, file *byte, line int32) {
-			defer b.end()
-			at := b.begin(callOf(task), file, line)
-			if b.checkTask(task, at) {
-				b.output(out, b.rt.Submit(b.taskArgs(task), at))
-			}
-		}),
-		read: cb(func(t *cTensor, n uint32, idx *uint32, file *byte, line int32) uint64 {
-			defer b.end()
-			at := b.begin(callRead, file, line)
-			x, index := b.element(t, n, idx)
-			return b.rt.Read(x, index, at)
-		}),
-		write: cb(func(t *cTensor, n uint32, idx *uint32, bits uint64, file *byte, line int32) {
-			defer b.end()
-			at := b.begin(callWrite, file, line)
-			x, index := b.element(t, n, idx)
-			b.rt.Write(x, index, bits, at)
-		}),
-		count: cb(func(aiv int32, file *byte, line int32) int32 {
-			defer b.end()
-			at := b.begin(callCount, file, line)
-			if aiv != 0 {
-				return b.rt.AvailableAIV(at)
-			}
-			return b.rt.AvailableClusters(at)
-		}),
-		fatal: cb(func(code int32, message *byte, file *byte, line int32) {
-			defer b.end()
-			at := b.begin(callFatal, file, line)
-			b.rt.ReportFatal(int(code), text(message), at)
-		}),
-		misuse: cb(func(fault int32, message, hint *byte, file *byte, line int32) {
-			defer b.end()
-			at := b.site
-			if file != nil {
-				at = b.begin(callFatal, file, line)
-			}
-			b.fail(sim.InvalidArgs, "misuse", diag.Errorf(faultCode(fault), at, "%s", text(message)).WithHint("%s", text(hint)))
-		}),
-		isFatal: cb(func() int32 {
-			if b.rt.Fatal() != nil {
-				return 1
-			}
-			return 0
-		}),
-		log: cb(func(level int32, message *byte, file *byte, line int32) {
-			defer b.end()
-			fmt.Fprint(os.Stderr, logText(level, b.begin(callLog, file, line), text(message)))
-		}),
+// do carries out one command.
+func (b *bridge) do(c *cCommand, r reader) {
+	at := b.at(c)
+	switch c.op {
+	case opScopeBegin:
+		b.rt.ScopeBegin(c.number != 0, at)
+	case opScopeEnd:
+		b.rt.ScopeEnd(at)
+	case opAlloc:
+		b.output(c, b.rt.Alloc(b.createInfos(r, int(c.number)), at))
+	case opSubmit:
+		h := next[cTaskHeader](&r)
+		if b.checkTask(h, at) {
+			b.output(c, b.rt.Submit(b.taskArgs(h, r, c.flags), at))
+		}
+	case opRead:
+		next[uint64](&r)
+		t, index := b.element(r, c.number)
+		b.channel.answer = b.rt.Read(t, index, at)
+	case opWrite:
+		bits := *next[uint64](&r)
+		t, index := b.element(r, c.number)
+		b.rt.Write(t, index, bits, at)
+	case opCount:
+		if c.number != 0 {
+			b.channel.answer = uint64(b.rt.AvailableAIV(at))
+		} else {
+			b.channel.answer = uint64(b.rt.AvailableClusters(at))
+		}
+	default:
+		t := next[cTexts](&r)
+		b.reading = true
+		message, hint := text(t.message), text(t.hint)
+		b.reading = false
+		switch c.op {
+		case opFatal:
+			b.rt.ReportFatal(int(c.number), message, at)
+		case opMisuse:
+			b.fail(sim.InvalidArgs, "misuse", diag.Errorf(faultCode(c.number), at, "%s", message).WithHint("%s", hint))
+		case opLog:
+			fmt.Fprint(os.Stderr, logText(c.number, at, message))
+		}
 	}
+}
+
+// reader walks over the payload of a command, whose parts are rounded up to 8 bytes.
+type reader struct{ p unsafe.Pointer }
+
+func next[T any](r *reader) *T {
+	t := (*T)(r.p)
+	r.p = unsafe.Add(r.p, (unsafe.Sizeof(*t)+7)&^7)
+	return t
+}
+
+func nextN[T any](r *reader, n int) []T {
+	s := unsafe.Slice((*T)(r.p), n)
+	var t T
+	r.p = unsafe.Add(r.p, (uintptr(n)*unsafe.Sizeof(t)+7)&^7)
+	return s
 }
 
 // faultCode is the report code of the header's Fault.
 func faultCode(fault int32) diag.Code { return diag.Code(fmt.Sprintf("PTO-R%03d", fault)) }
 
-func callOf(t *cTask) call {
-	if sim.TaskKind(t.kind_) == sim.KindAlloc {
-		return callAlloc
-	}
-	return callAIC + call(t.kind_)
-}
-
-// checkTask reports what the header recorded while the arguments were built, and a block count that the runtime would take for "not set".
-func (b *bridge) checkTask(t *cTask, at sim.Site) bool {
+// checkTask reports a block count that the runtime would take for "not set".
+func (b *bridge) checkTask(h *cTaskHeader, at sim.Site) bool {
 	if b.rt.Fatal() != nil {
 		return false
 	}
-	if t.err != nil {
-		if t.errLine > 0 {
-			at = b.begin(callOf(t), b.file, t.errLine)
-		}
-		b.fail(sim.InvalidArgs, "builder-error", diag.Errorf(faultCode(t.errCode), at, "%s", text(t.err)).WithHint("%s", text(t.hint)))
-		return false
-	}
-	if sim.TaskKind(t.kind_) <= sim.KindMixed && (t.blockNum < 1 || t.blockNum > 32767) {
-		b.fail(sim.InvalidArgs, "launch-block-num", diag.Errorf(sim.CodeBlocks, at, "%d blocks: a task runs 1 to 32767", t.blockNum).
+	if sim.TaskKind(h.kind_) <= sim.KindMixed && (h.blockNum < 1 || h.blockNum > 32767) {
+		b.fail(sim.InvalidArgs, "launch-block-num", diag.Errorf(sim.CodeBlocks, at, "%d blocks: a task runs 1 to 32767", h.blockNum).
 			WithHint("see launch_spec.set_block_num; guard the submit when there is nothing to do"))
 		return false
 	}
@@ -195,60 +211,60 @@ func (b *bridge) checkTask(t *cTask, at sim.Site) bool {
 }
 
 // taskArgs reads the arguments of a submit.
-func (b *bridge) taskArgs(t *cTask) *sim.TaskArgs {
-	b.reading = true
+func (b *bridge) taskArgs(h *cTaskHeader, r reader, flags uint16) *sim.TaskArgs {
 	a := &b.task
 	*a = sim.TaskArgs{
-		Kind: sim.TaskKind(t.kind_), Kernels: t.kernels, Blocks: t.blockNum, SyncStart: t.syncStart != 0, EarlyResolve: t.earlyResolve != 0,
-		TimingSlot: t.timingSlot, DumpAll: t.dumpAll != 0, Args: a.Args[:0], Scalars: a.Scalars[:0], Deps: a.Deps[:0], Dump: a.Dump[:0],
+		Kind: sim.TaskKind(h.kind_), Kernels: h.kernels, Blocks: h.blockNum, SyncStart: h.syncStart != 0, EarlyResolve: h.earlyResolve != 0,
+		TimingSlot: h.timingSlot, DumpAll: h.dumpAll != 0, Args: a.Args[:0], Scalars: a.Scalars[:0], Deps: a.Deps[:0], Dump: a.Dump[:0],
 	}
-	for i := range min(t.tensorCount, 32) {
-		a.Args = append(a.Args, sim.Arg{Tag: sim.ArgTag(t.tags[i])})
+	for i, tag := range nextN[uint8](&r, int(h.tensorCount)) {
+		a.Args = append(a.Args, sim.Arg{Tag: sim.ArgTag(tag)})
+		if h.dumpMask&(1<<i) != 0 {
+			a.Dump = append(a.Dump, i)
+		}
+	}
+	for i := range a.Args {
 		if arg := &a.Args[i]; arg.Tag == sim.Output {
 			arg.Create = &b.infos.take(1)[0]
-			b.info(arg.Create, (*cCreateInfo)(t.refs[i]))
+			b.info(arg.Create, next[cCreateInfo](&r))
 		} else {
-			b.handle(&arg.Tensor, (*cTensor)(t.refs[i]))
-		}
-		if t.dumpMask&(1<<i) != 0 {
-			a.Dump = append(a.Dump, int(i))
+			b.handle(&arg.Tensor, next[cTensor](&r))
 		}
 	}
-	for i := range min(t.scalarCount, 16) {
-		a.Scalars = append(a.Scalars, sim.Scalar{Bits: t.scalars[i], Type: scalarTypes[t.scalarTypes[i]&63]})
+	bits := nextN[uint64](&r, int(h.scalarCount))
+	for i, t := range nextN[uint8](&r, int(h.scalarCount)) {
+		a.Scalars = append(a.Scalars, sim.Scalar{Bits: bits[i], Type: scalarTypes[t&63]})
 	}
-	for _, id := range unsafe.Slice(t.deps, t.depCount) {
-		a.Deps = append(a.Deps, sim.TaskID(id))
+	if flags&depsByPointer != 0 {
+		b.reading = true
+		a.Deps = append(a.Deps, unsafe.Slice(h.deps, h.depCount)...)
+		b.reading = false
+	} else {
+		a.Deps = append(a.Deps, nextN[sim.TaskID](&r, int(h.depCount))...)
 	}
-	if p := &t.pred; p.op != 0 && p.tensor != nil {
+	if h.predicated != 0 {
+		p := next[cPredicate](&r)
 		b.pred = sim.Predicate{Op: [...]ir.BinOp{ir.Eq, ir.Eq, ir.Ne, ir.Gt, ir.Lt, ir.Ge, ir.Le}[min(p.op, 6)], Target: p.target}
-		b.handle(&b.pred.Tensor, p.tensor)
+		b.handle(&b.pred.Tensor, next[cTensor](&r))
 		b.pred.Index = b.u32s.copy(p.indices[:min(p.ndims, 5)])
 		a.Pred = &b.pred
 	}
-	b.reading = false
 	return a
 }
 
-// createInfos reads the array of an allocation; a longer one than the runtime takes is cut to one too many.
-func (b *bridge) createInfos(infos unsafe.Pointer, n uint32) []sim.CreateInfo {
-	b.reading = true
-	n = min(n, sim.MaxAllocInfos+1)
-	list := b.infos.take(int(n))
-	for i, p := range unsafe.Slice((**cCreateInfo)(infos), min(n, sim.MaxAllocInfos)) {
-		b.info(&list[i], p)
+// createInfos reads those of an allocation; of more than the runtime takes, one too many is enough.
+func (b *bridge) createInfos(r reader, n int) []sim.CreateInfo {
+	list := b.infos.take(min(n, sim.MaxAllocInfos+1))
+	for i, c := range nextN[cCreateInfo](&r, min(n, sim.MaxAllocInfos)) {
+		b.info(&list[i], &c)
 	}
-	b.reading = false
 	return list
 }
 
 // element reads the arguments of an element access.
-func (b *bridge) element(t *cTensor, n uint32, idx *uint32) (x sim.Tensor, index []uint32) {
-	b.reading = true
-	b.handle(&x, t)
-	index = b.u32s.copy(unsafe.Slice(idx, min(n, 6))) // six are one too many for any tensor
-	b.reading = false
-	return x, index
+func (b *bridge) element(r reader, n int32) (x sim.Tensor, index []uint32) {
+	b.handle(&x, next[cTensor](&r))
+	return x, b.u32s.copy(nextN[uint32](&r, int(n)))
 }
 
 func (b *bridge) handle(x *sim.Tensor, t *cTensor) {
@@ -265,22 +281,19 @@ func (b *bridge) info(x *sim.CreateInfo, c *cCreateInfo) {
 	*x = sim.CreateInfo{Shape: b.u32s.copy(c.shapes[:min(c.ndims, 5)]), DType: dtypeOf(c.dtype), ManualDep: c.manualDep != 0, HasInit: c.hasInit != 0, Init: c.init}
 }
 
-// output hands the result of a submit or allocation to the C++ side.
-func (b *bridge) output(out *cOutputs, o sim.Outputs) {
-	*out = cOutputs{task: uint64(o.Task)}
-	if len(o.Tensors) == 0 {
+// output hands the result of a submit or allocation to the C++ side, which knows the id.
+func (b *bridge) output(c *cCommand, o sim.Outputs) {
+	if b.rt.Fatal() != nil {
 		return
 	}
-	ts, err := b.handles.take(len(o.Tensors))
-	if err != nil {
-		b.broken = asDiag(err)
-		b.fail(sim.KernelFailed, "internal-error", b.broken)
+	if uint64(o.Task) != c.id {
+		b.internal(fmt.Sprintf("task %#x was foretold as %#x", uint64(o.Task), c.id))
 		return
 	}
-	for i := range o.Tensors {
-		ts[i].set(&o.Tensors[i])
+	slots := unsafe.Slice(c.slots, len(o.Tensors))
+	for i := range slots {
+		slots[i].set(&o.Tensors[i])
 	}
-	out.tensors, out.count = &ts[0], uint32(len(ts))
 }
 
 // chunk hands out slices of bigger ones.
@@ -301,6 +314,9 @@ func (c *chunk[T]) copy(from []T) []T {
 	return s
 }
 
+// handleChunk is how many handles are made at once.
+const handleChunk = 4096
+
 // handleArena hands out tensor handles that user code may keep pointers to for the whole run.
 type handleArena struct {
 	mem  *sim.Memory
@@ -309,8 +325,7 @@ type handleArena struct {
 
 func (h *handleArena) take(n int) ([]cTensor, error) {
 	if n > len(h.free) {
-		const chunk = 4096
-		count := max(n, chunk)
+		count := max(n, handleChunk)
 		size := uint64(count) * uint64(unsafe.Sizeof(cTensor{}))
 		addr, err := h.mem.Map(size)
 		if err != nil {

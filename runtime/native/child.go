@@ -194,10 +194,11 @@ func (b *bridge) run(obj *object, s exec.Schedule) (*result, *diag.Diagnostic) {
 	if err != nil {
 		return nil, asDiag(err)
 	}
+	b.served() // gives the first handles
 	for i := range entry {
 		tensors[i].set(&entry[i])
 	}
-	purego.SyscallN(obj.bind, uintptr(unsafe.Pointer(b.table)))
+	purego.SyscallN(obj.bind, uintptr(unsafe.Pointer(b.channel)))
 	args := []uintptr{uintptr(unsafe.Pointer(unsafe.SliceData(tensors))), uintptr(len(entry)),
 		uintptr(unsafe.Pointer(unsafe.SliceData(req.Scalars))), uintptr(len(req.Scalars))}
 	want, _, _ := purego.SyscallN(obj.expected, args...)

@@ -50,6 +50,8 @@ func (d *death) report(fatal *diag.Diagnostic) error {
 	case call == noCall:
 		r.Message += ", before it made its first runtime call"
 		r.Hint = "the fault is between the start of the entry function and its first call"
+	case in && strings.Contains(how, badAddress):
+		r.Code, r.Message, r.Hint = CodePointer, pointerMessage, pointerHint
 	case in:
 		r.Message += fmt.Sprintf(", inside %s", call)
 		r.Hint = "look at what this call was given"
@@ -183,6 +185,8 @@ func (d *death) how() string {
 	return "ended without an answer: " + d.err.Error()
 }
 
+const badAddress = "(address "
+
 func (d *death) signal(name string, addr uint64, before string) string {
 	switch name {
 	case "SIGSEGV", "SIGBUS":
@@ -194,11 +198,11 @@ func (d *death) signal(name string, addr uint64, before string) string {
 		}
 		switch {
 		case addr < page:
-			return fmt.Sprintf("died of %s: it used a null pointer (address %#x)", name, addr)
+			return fmt.Sprintf("died of %s: it used a null pointer %s%#x)", name, badAddress, addr)
 		case addr < stack && stack-addr < limit.Cur+room && stack-addr > limit.Cur/2:
 			return fmt.Sprintf("died of %s: its stack overflowed; look for a recursion without an end or very large local arrays", name)
 		}
-		return fmt.Sprintf("died of %s: it used memory that is not there (address %#x)", name, addr)
+		return fmt.Sprintf("died of %s: it used memory that is not there %s%#x)", name, badAddress, addr)
 	case "SIGFPE":
 		return "died of SIGFPE: an integer division by zero"
 	case "SIGILL", "SIGTRAP":

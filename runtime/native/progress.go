@@ -10,7 +10,8 @@ import (
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
-// progress is a page shared between parent and child through a mapped file: what the child is doing, for the report when it dies or hangs.
+// progress is a page shared between parent and child through a mapped file: what the child is doing, for the report when it dies or hangs. The C++ side
+// writes call and stack.
 type progress struct {
 	call     atomic.Int64 // the last call: C++ line, inside, the call
 	kernel   atomic.Int64 // 1 + id of the kernel that runs, 0 for none
@@ -66,11 +67,6 @@ func (c call) String() string {
 	return [...]string{"", "a scope begin", "a scope end", "alloc_tensors", "rt_submit_aic_task", "rt_submit_aiv_task", "rt_submit_task", "rt_submit_dummy_task",
 		"get_tensor_data", "set_tensor_data", "rt_available_*_count", "a fatal report", "a log line"}[c]
 }
-
-func (p *progress) begin(c call, line int32) {
-	p.call.Store(int64(c)<<33 | inside | int64(uint32(line)))
-}
-func (p *progress) end() { p.call.Store(p.call.Load() &^ inside) }
 
 // last is the last call, whether it has not returned, and its C++ line (0 when there was none).
 func (p *progress) last() (c call, in bool, line int32) {
