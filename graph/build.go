@@ -31,6 +31,7 @@ type Target struct {
 	Program *ir.Program // as the front end gave it; shared by the targets of one program
 	Unit    *lang.Unit  // what its source was loaded as
 	Pos     diag.Span
+	Hand    *Handwritten // a C++ file; Program and Unit are nil then
 }
 
 // Output is the folder of the target's outputs, from the root: build/<package>/<file>/<function>.
@@ -148,7 +149,7 @@ func (b *Builder) Targets(patterns []Pattern) ([]*Target, diag.List) {
 		}
 	}
 	for i, p := range patterns {
-		if !used[i] && !ds.HasErrors() {
+		if !used[i] && !ds.HasErrors() && !b.matchesHandwritten(p) {
 			ds.Add(noMatch(p, all, files))
 		}
 	}
@@ -233,6 +234,9 @@ func (b *Builder) Passes(t *Target) (*ir.Program, diag.List) {
 func (b *Builder) Build(ctx context.Context, t *Target) (*Built, diag.List) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, diag.AsList(err, CodeOutput)
+	}
+	if t.Hand != nil {
+		return b.handwritten(t)
 	}
 	prog, ds := b.Passes(t)
 	if prog == nil || ds.HasErrors() {

@@ -94,7 +94,7 @@ func testProgram(t testing.TB, source string, change func(*Tester)) *Verdict {
 	if ds.HasErrors() {
 		t.Fatalf("%v\n%s", ds, source)
 	}
-	tests, ds := b.Tests(targets, true)
+	tests, ds := b.Tests(targets, nil)
 	if ds.HasErrors() || len(tests) != 1 {
 		t.Fatal(tests, ds)
 	}

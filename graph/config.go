@@ -85,6 +85,11 @@ type TestConfig struct {
 	ATol      *float64               `toml:"atol"`
 	Schedules int                    `toml:"schedules"` // seeded orders tried besides the first; default 3
 	Line      int                    `toml:"-"`
+
+	// Of a target that is a C++ file.
+	Signature string   `toml:"signature"`
+	Kernels   []string `toml:"kernels"`
+	Entry     string   `toml:"entry"`
 }
 
 // InputConfig is the content of one tensor before the run: exactly one of Random, Constant and Npy. Tensors without an entry are random.
@@ -164,6 +169,9 @@ func parseConfig(path string, src []byte) (*Config, diag.List) {
 		}
 		if t.Name == "" {
 			_, t.Name, _ = strings.Cut(t.Target, ":")
+			if isHandwritten(t.Target) {
+				t.Name = stem(t.Target)
+			}
 		}
 		if first, dup := seen[t.Name]; dup {
 			ds.Add(diag.Errorf(CodeDuplicate, at, "two tests are named %q", t.Name).WithHint("give one of them another name").
@@ -261,7 +269,7 @@ func (c *Config) checkCache(path string, lines []string) diag.List {
 var knownKeys = []string{
 	"workspace", "name", "sources", "roots", "build", "profile", "platform", "analyze_auto_scopes_for_deps", "manual_alloc_deps", "precise_block_outputs", "cxx", "env", "argv",
 	"target", "args", "factory", "test", "inputs", "scalars", "dims", "expect", "rtol", "atol", "schedules", "random", "low", "high", "constant", "npy", "reference",
-	"files", "sequential", "plugins", "path", "version", "sha256", "options",
+	"files", "sequential", "plugins", "path", "version", "sha256", "options", "signature", "entry", "float64",
 	"simulator", "clusters", "task_window", "heap", "dep_pool", "map_entries", "scope_depth", "scope_tasks", "exact_overlap", "timeout", "costs", "kernels",
 	"cache", "max_size", "upload_wait", "remote", "url", "mode", "headers", "timeout", "compress", "tls_ca", "tls_cert", "tls_key",
 }

@@ -14,7 +14,12 @@ type Label struct {
 	Func string
 }
 
-func (l Label) String() string { return "//" + l.File + ":" + l.Func }
+func (l Label) String() string {
+	if l.Func == "" { // a C++ file
+		return "//" + l.File
+	}
+	return "//" + l.File + ":" + l.Func
+}
 
 // ParseLabel reads a whole label.
 func ParseLabel(text string) (Label, bool) {

@@ -28,6 +28,7 @@ type RunRequest struct {
 	Policy  sim.Policy
 	Seed    uint64
 	Artifacts
+	Output io.Writer // what the compiled orchestration prints and logs; nil: dropped
 }
 
 // RunOutcome is what a single run did.
@@ -84,10 +85,13 @@ func (t *Tester) RunOnce(ctx context.Context, target *Target, req *RunRequest) (
 		Schedules: []exec.Schedule{{Policy: req.Policy, Seed: req.Seed}}, Machine: t.Builder.WS.Config.machine(), Timeout: t.Builder.WS.Config.timeout()}
 	var engine exec.Engine = &exec.Plan{Ops: t.Builder.Ops}
 	out := &RunOutcome{Target: target.Label.String(), Engine: "plan interpreted, " + job.Schedules[0].String()}
-	if t.Toolchain != nil {
-		if engine, err = t.compiled(ctx, built); err != nil {
+	if t.Toolchain != nil || target.Hand != nil {
+		compiled, err := t.compiled(ctx, built)
+		if err != nil {
 			return nil, append(ds, diag.AsList(err, CodeReference)...)
 		}
+		compiled.Output = req.Output
+		engine = compiled
 		out.Engine = "compiled C++, " + job.Schedules[0].String()
 	}
 	if req.Artifacts.Dir != "" {

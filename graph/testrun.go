@@ -48,9 +48,10 @@ type Verdict struct {
 	Passed   bool          `json:"passed"`
 	Cached   bool          `json:"cached"`
 	Tasks    int           `json:"tasks"`
-	Runs     int           `json:"runs"`   // schedules run, per engine
-	Worst    float64       `json:"worst"`  // largest absolute error
-	Expected string        `json:"expect"` // what the result was compared with
+	Runs     int           `json:"runs"`    // schedules run, per engine
+	Worst    float64       `json:"worst"`   // largest absolute error
+	Expected string        `json:"expect"`  // what the result was compared with
+	Planned  bool          `json:"planned"` // the plan was run; there is none of a hand-written orchestration
 	Compiled bool          `json:"compiled"`
 	Took     time.Duration `json:"took_ns"`
 	Diags    diag.List     `json:"diagnostics"`
@@ -59,7 +60,7 @@ type Verdict struct {
 // Run runs one test. Mistakes and mismatches are in the verdict's reports.
 func (t *Tester) Run(ctx context.Context, test *TestConfig, target *Target) *Verdict {
 	start := time.Now()
-	v := &Verdict{Test: test.Name, Target: target.Label.String(), Compiled: t.Toolchain != nil}
+	v := &Verdict{Test: test.Name, Target: target.Label.String(), Planned: target.Hand == nil, Compiled: t.Toolchain != nil}
 	v.Diags = t.run(ctx, test, target, v)
 	v.Passed = !v.Diags.HasErrors()
 	v.Took = time.Since(start)
@@ -157,7 +158,11 @@ func (t *Tester) key(ctx context.Context, test *TestConfig, built *Built, job *e
 	k.Bytes("program", wire)
 	t.Builder.addPlugins(k)
 	if t.Toolchain != nil {
-		k.Digest("compile", t.Toolchain.Key([]byte(built.Code)))
+		text, err := t.source(ctx, built)
+		if err != nil {
+			return cache.Digest{}, err
+		}
+		k.Digest("compile", t.Toolchain.Key(text))
 		if err := t.addKernels(ctx, k, built); err != nil {
 			return cache.Digest{}, err
 		}
@@ -175,6 +180,9 @@ func (t *Tester) key(ctx context.Context, test *TestConfig, built *Built, job *e
 
 // execute runs the plan, compares with the expectation, and then holds the compiled C++ against the plan.
 func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, job *exec.Job, expect *expectation, v *Verdict) error {
+	if built.Target.Hand != nil {
+		return t.executeHandwritten(ctx, test, built, job, expect, v)
+	}
 	var again []exec.Result // of the compiled C++
 	if job.HasExternal() && t.Toolchain != nil {
 		var err error
@@ -251,10 +259,17 @@ func (t *Tester) runCompiled(ctx context.Context, built *Built, job *exec.Job) (
 }
 
 func (t *Tester) compile(ctx context.Context, built *Built) ([]byte, error) {
-	src := []byte(built.Code)
+	src, err := t.source(ctx, built)
+	if err != nil {
+		return nil, err
+	}
 	res, err := t.Engine.Do(ctx, &Action{Mnemonic: "Compile", Target: built.Target.Label, Key: t.Toolchain.Key(src),
 		Run: func(ctx context.Context) (map[string][]byte, error) {
-			object, err := t.Toolchain.Compile(ctx, cppName(built), src)
+			compile := t.Toolchain.Compile
+			if built.Target.Hand != nil {
+				compile = t.Toolchain.CompilePreprocessed
+			}
+			object, err := compile(ctx, cppName(built), src)
 			return map[string][]byte{"orchestration.so": object}, err
 		}})
 	if err != nil {
@@ -263,7 +278,28 @@ func (t *Tester) compile(ctx context.Context, built *Built) ([]byte, error) {
 	return res.Outputs["orchestration.so"], nil
 }
 
-func cppName(built *Built) string { return built.Plan.Func + ".cpp" }
+// source is the C++ that the compiler gets: that of a hand-written file with everything that it includes.
+func (t *Tester) source(ctx context.Context, built *Built) ([]byte, error) {
+	h := built.Target.Hand
+	switch {
+	case h == nil:
+		return []byte(built.Code), nil
+	case t.Toolchain == nil:
+		return nil, diag.Errorf(native.CodeToolchain, built.Target.Pos, "a hand-written orchestration only runs compiled").WithHint("run without --no-compile")
+	}
+	text, reads, err := t.Toolchain.Preprocess(ctx, t.Builder.WS.Root, h.Source, h.Entry)
+	for _, f := range reads {
+		_, _ = t.Builder.WS.ReadFile(f) // for reports, and so that `ptobuild watch` looks at it
+	}
+	return text, err
+}
+
+func cppName(built *Built) string {
+	if h := built.Target.Hand; h != nil {
+		return h.Source
+	}
+	return built.Plan.Func + ".cpp"
+}
 
 func (t *Tester) nativeEngine(built *Built, object []byte) *native.Engine {
 	lines := make([]native.LineSpan, len(built.Lines))

@@ -1,7 +1,11 @@
 package graph
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
 )
 
 // Test is one test of the workspace with its target.
@@ -10,8 +14,15 @@ type Test struct {
 	Target *Target
 }
 
-// Tests lists the tests of the targets, in the order of Pto.toml. With all, a test whose target does not exist is an error.
-func (b *Builder) Tests(targets []*Target, all bool) ([]Test, diag.List) {
+// NeedsCompiler reports that the test only runs as compiled C++: its orchestration or one of its kernels is hand-written.
+func (t *Test) NeedsCompiler() bool {
+	return t.Target.Hand != nil || slices.ContainsFunc(t.Target.Program.Funcs, func(f *ir.Function) bool { return f.External != nil })
+}
+
+// Tests lists the tests of the targets, and those of C++ files that the patterns select, in the order of Pto.toml. Without patterns, a test whose target
+// does not exist is an error.
+func (b *Builder) Tests(targets []*Target, patterns []Pattern) ([]Test, diag.List) {
+	all := len(patterns) == 0
 	byLabel := map[string]*Target{}
 	var names []string
 	for _, t := range targets {
@@ -24,6 +35,12 @@ func (b *Builder) Tests(targets []*Target, all bool) ([]Test, diag.List) {
 		c := &b.WS.Config.Tests[i]
 		if t, ok := byLabel[c.Target]; ok {
 			out = append(out, Test{c, t})
+			continue
+		}
+		if isHandwritten(c.Target) {
+			if all || slices.ContainsFunc(patterns, func(p Pattern) bool { return p.MatchFile(strings.TrimPrefix(c.Target, "//")) }) {
+				out = append(out, Test{c, c.handTarget()})
+			}
 			continue
 		}
 		if !all {

@@ -25,15 +25,20 @@ type runFlags struct {
 	dims      []string
 	policy    string
 	load      loadFlags
+	hand      graph.Handwritten
 }
 
 func (a *app) runCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run LABEL",
-		Short: "Run one target on the simulated runtime",
+		Use:   "run LABEL|FILE.cpp",
+		Short: "Run one target, or a hand-written orchestration, on the simulated runtime",
 		Long: "Runs a target once and prints what its tasks did. Inputs are those of its first test in Pto.toml, or of --test; without a test they are\n" +
-			"random. --out keeps the outputs as .npy files, --trace the events as JSON lines.",
+			"random. --out keeps the outputs as .npy files, --trace the events as JSON lines.\n\n" +
+			"A C++ file is run as it is. Its test in Pto.toml, or the flags, say what the file cannot: --signature its arguments in order, --kernel its\n" +
+			"kernels by id. Without kernels only the calls of the orchestration are carried out.",
+		Example: "  ptobuild run //examples/softmax:softmax_rows --dim B=64\n" +
+			"  ptobuild run vector.cpp --signature \"a: FP32[16, 16], out b: FP32[16, 16], n: INT64\" --scalar n=3 --kernel \"aiv kernels/add.cpp\"",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.run(cmd.Context(), args[0], &f)
@@ -48,22 +53,18 @@ func (a *app) runCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.out, "out", "", "write every output as `DIR`/<parameter>.npy")
 	cmd.Flags().StringVar(&f.trace, "trace", "", "write the trace to `FILE`")
 	f.artifacts.register(cmd)
+	cmd.Flags().StringVar(&f.hand.Signature, "signature", "", "of a C++ file: its arguments, such as \"a: FP32[16, 16], n: INT64\"")
+	cmd.Flags().StringArrayVar(&f.hand.Kernels, "kernel", nil, "of a C++ file: `\"CORE FILE\"` of the next kernel id, with CORE aic or aiv (may be repeated)")
+	cmd.Flags().StringVar(&f.hand.Entry, "entry", "", "of a C++ file: the `NAME` of its entry function, when it is not aicpu_orchestration_entry")
 	f.load.register(cmd)
 	a.cacheFlags(cmd)
 	return cmd
 }
 
 func (a *app) run(ctx context.Context, what string, f *runFlags) error {
-	b, targets, err := a.find(ctx, what, &f.load)
+	b, target, err := a.runTarget(ctx, what, f)
 	if err != nil {
 		return err
-	}
-	if len(targets) > 1 {
-		var names []string
-		for _, t := range targets {
-			names = append(names, t.Label.String())
-		}
-		return fmt.Errorf("%s names %s; pick one of %s", what, ui.Plural(len(targets), "target"), strings.Join(names, ", "))
 	}
 	if f.request.Scalars, err = pairs("scalar", f.scalars); err != nil {
 		return err
@@ -77,11 +78,12 @@ func (a *app) run(ctx context.Context, what string, f *runFlags) error {
 	if f.request.Artifacts, err = f.artifacts.get(a); err != nil {
 		return err
 	}
+	f.request.Output = os.Stderr
 	t, err := a.tester(b, testFlags{noCompile: f.noCompile})
 	if err != nil {
 		return a.fail(diag.AsList(err, native.CodeToolchain), b.WS, exitInternal)
 	}
-	out, ds := t.RunOnce(ctx, targets[0], &f.request)
+	out, ds := t.RunOnce(ctx, target, &f.request)
 	if ds.HasErrors() {
 		return a.fail(ds, b.WS, exitOf(ctx, ds))
 	}
@@ -121,6 +123,59 @@ func (a *app) run(ctx context.Context, what string, f *runFlags) error {
 		a.ui.Printf("%s  %s\n", o.Name, o.Summary)
 	}
 	return nil
+}
+
+// runTarget is the one target that is to run.
+func (a *app) runTarget(ctx context.Context, what string, f *runFlags) (*graph.Builder, *graph.Target, error) {
+	if ext := filepath.Ext(what); ext == ".cpp" || ext == ".cc" {
+		return a.handTarget(ctx, what, f)
+	}
+	b, targets, err := a.find(ctx, what, &f.load)
+	if err == nil && len(targets) > 1 {
+		var names []string
+		for _, t := range targets {
+			names = append(names, t.Label.String())
+		}
+		err = fmt.Errorf("%s names %s; pick one of %s", what, ui.Plural(len(targets), "target"), strings.Join(names, ", "))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return b, targets[0], nil
+}
+
+// handTarget is a C++ file with the interface of its test, of which flags change parts.
+func (a *app) handTarget(ctx context.Context, what string, f *runFlags) (*graph.Builder, *graph.Target, error) {
+	ws, ds := graph.Open(a.dir)
+	if ws == nil || ds.HasErrors() {
+		ws = graph.Detached(a.dir, nil)
+	}
+	b, err := a.builder(ctx, ws, "", &f.load)
+	if err != nil {
+		return nil, nil, err
+	}
+	h := f.hand
+	h.Source = strings.TrimPrefix(what, "//")
+	if h.Source == what {
+		h.Source = a.inWorkspace(ws, what)
+	}
+	for i, k := range h.Kernels { // paths of flags are seen from here
+		if core, source, ok := strings.Cut(k, " "); ok {
+			h.Kernels[i] = core + " " + a.inWorkspace(ws, source)
+		}
+	}
+	if t := b.HandwrittenTest(h.Source, f.request.Test); t != nil {
+		if h.Signature == "" {
+			h.Signature = t.Signature
+		}
+		if h.Kernels == nil {
+			h.Kernels = t.Kernels
+		}
+		if h.Entry == "" {
+			h.Entry = t.Entry
+		}
+	}
+	return b, graph.HandwrittenTarget(&h), nil
 }
 
 // pairs splits NAME=VALUE flags.

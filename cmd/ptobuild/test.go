@@ -109,7 +109,7 @@ func (a *app) test(ctx context.Context, args []string, f testFlags) error {
 	if ds.HasErrors() && len(targets) == 0 {
 		return a.fail(ds, ws, exitOf(ctx, ds))
 	}
-	tests, more := b.Tests(targets, len(args) == 0)
+	tests, more := b.Tests(targets, ps)
 	res.Diagnostics.Add(more...)
 	tests = f.only.of(tests)
 	t, err := a.tester(b, f)
@@ -162,7 +162,10 @@ func (a *app) verdict(ws *graph.Workspace, v *graph.Verdict, width int) {
 	var notes []string
 	if v.Passed {
 		engines := "plan"
-		if v.Compiled {
+		switch {
+		case !v.Planned:
+			engines = "C++"
+		case v.Compiled:
 			engines = "plan = C++"
 		}
 		notes = append(notes, ui.Plural(v.Tasks, "task"), fmt.Sprintf("%s × %s", ui.Plural(v.Runs, "order"), engines), "vs "+v.Expected)

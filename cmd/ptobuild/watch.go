@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -113,11 +114,12 @@ func (a *app) round(ctx context.Context, args []string, f testFlags) *graph.Work
 		a.report(ds, ws)
 		a.ui.Textf("%s built (%s)\n", ui.Plural(len(targets), "target"), time.Since(start).Round(time.Millisecond))
 	}
-	tests, more := b.Tests(targets, len(args) == 0)
+	tests, more := b.Tests(targets, ps)
 	a.report(more, ws)
 	quick := f
 	quick.noCompile = true
-	if a.testRound(ctx, b, tests, quick, "plan") && !f.noCompile {
+	plans := slices.DeleteFunc(slices.Clone(tests), func(t graph.Test) bool { return t.NeedsCompiler() })
+	if a.testRound(ctx, b, plans, quick, "plan") && !f.noCompile {
 		a.testRound(ctx, b, tests, f, "compiled C++")
 	}
 	return ws

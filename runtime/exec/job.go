@@ -81,8 +81,11 @@ type Result struct {
 // Failed reports that the run did not end normally.
 func (r *Result) Failed() bool { return r.Diags.HasErrors() }
 
-// KernelNames lists kernel names by id, for reports and traces.
+// KernelNames lists kernel names by id, for reports and traces; nil when no kernel is known, so that every id is accepted.
 func KernelNames(kernels []plan.Kernel) []string {
+	if len(kernels) == 0 {
+		return nil
+	}
 	names := make([]string, len(kernels))
 	for _, k := range kernels {
 		if k.ID >= 0 && k.ID < len(names) {

@@ -6,7 +6,7 @@
 // misuse is reported with its call site, latches a fatal error, and every later call does nothing.
 //
 // The standard headers below are part of the contract: generated code uses std::min, std::max, std::vector and std::string without including
-// anything. <sstream> is not among them, because it alone would cost a quarter of the compile time.
+// anything. <sstream> is not among them, because it alone would cost a quarter of the compile time: PTO_SSTREAM asks for it.
 //
 // The layout of Tensor is ABI: kernels read it directly.
 #pragma once
@@ -25,6 +25,9 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+#ifdef PTO_SSTREAM
+#include <sstream>
+#endif
 
 #ifndef SIMPLER_ORCH_PROFILING
 #define SIMPLER_ORCH_PROFILING 0
@@ -1060,7 +1063,7 @@ namespace hbg = tmr;
 
 // Called by the simulator: the arguments arrive as plain arrays. An exception that leaves user code becomes a report.
 extern "C" {
-PTO2OrchestrationConfig aicpu_orchestration_config(const ChipStorageTaskArgs& orch_args);
+__attribute__((weak)) PTO2OrchestrationConfig aicpu_orchestration_config(const ChipStorageTaskArgs& orch_args);  // newer code has none
 void PTO_ORCHESTRATION_ENTRY(const ChipStorageTaskArgs& orch_args);
 }
 
@@ -1087,7 +1090,7 @@ template <class F> inline void guarded(F call) {
 extern "C" {
 __attribute__((visibility("default"), weak)) int32_t pto_expected_args(const Tensor* t, uint32_t nt, const uint64_t* s, uint32_t ns) {
     int32_t n = 0;
-    pto::guarded([&] { n = aicpu_orchestration_config(ChipStorageTaskArgs(t, nt, s, ns)).expected_arg_count; });
+    if (&aicpu_orchestration_config) pto::guarded([&] { n = aicpu_orchestration_config(ChipStorageTaskArgs(t, nt, s, ns)).expected_arg_count; });
     return n;
 }
 __attribute__((visibility("default"), weak)) void pto_run(const Tensor* t, uint32_t nt, const uint64_t* s, uint32_t ns) {

@@ -29,7 +29,7 @@ type Toolchain struct {
 // library can be bound to by that library, and is then never unloaded. Optimisation is low: orchestration code is
 // executed once, so compile time is what a user waits for. Narrowing in generated braces is legal in older emitters. Hand-written code may throw.
 var flags = []string{"-std=c++17", "-O1", "-g1", "-fPIC", "-shared", "-fvisibility=hidden", "-ffile-prefix-map=.=", "-Wno-narrowing",
-	"-Wl,-z,defs", "-Wl,--version-script=" + exportsName, "-x", "c++"}
+	"-Wl,-z,defs", "-Wl,--version-script=" + exportsName}
 
 const (
 	exportsName = "exports.map"
@@ -85,6 +85,85 @@ var headers = func() []header {
 // Compile turns one orchestration source into a shared object. name appears in reports and in the object's line table; compiler errors come back as
 // reports at C++ lines.
 func (t *Toolchain) Compile(ctx context.Context, name string, src []byte) ([]byte, error) {
+	return t.object(ctx, name, src, "c++", headers)
+}
+
+// CompilePreprocessed is Compile for what Preprocess gave.
+func (t *Toolchain) CompilePreprocessed(ctx context.Context, name string, text []byte) ([]byte, error) {
+	return t.object(ctx, name, text, "c++-cpp-output", nil)
+}
+
+// Preprocess makes one text of a hand-written orchestration of the workspace at root and all that it includes: what is next to it, and the headers of
+// this package. entry names its entry function, "" for the usual one. It also gives the files of the workspace that were read.
+func (t *Toolchain) Preprocess(ctx context.Context, root, name, entry string) (text []byte, reads []string, err error) {
+	dir, err := os.MkdirTemp("", "ptobuild-cxx-")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer os.RemoveAll(dir)
+	for _, h := range headers {
+		if err := os.WriteFile(filepath.Join(dir, h.name), h.text, 0o666); err != nil {
+			return nil, nil, err
+		}
+	}
+	args := []string{flags[0], "-E", "-I" + dir}
+	if entry != "" {
+		args = append(args, "-DPTO_ORCHESTRATION_ENTRY="+entry)
+	}
+	// The header leaves out <sstream>, which costs more than all the others, but code may count on it.
+	if src, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name))); err == nil && bytes.Contains(src, []byte("stringstream")) {
+		args = append(args, "-DPTO_SSTREAM")
+	}
+	cmd := t.command(ctx, dir, append(args, "-x", "c++", filepath.FromSlash(name))...)
+	cmd.Dir = root
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return nil, nil, t.failed(ctx, err, func() error { return compilerErrors(name, stderr.String()) })
+	}
+	text, reads = preprocessed(stdout.Bytes(), dir+"/")
+	return text, reads, nil
+}
+
+// failed is the error of a compiler run: that of the user's code only when the compiler itself ended normally.
+func (t *Toolchain) failed(ctx context.Context, err error, report func() error) error {
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case !errors.As(err, &exit):
+		return diag.Errorf(CodeToolchain, diag.Span{}, "%s: %v", t.CXX, err)
+	}
+	return report()
+}
+
+// command is a run of the compiler in a fixed environment: what it sees is in the key or not at all.
+func (t *Toolchain) command(ctx context.Context, tmp string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, t.CXX, args...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + tmp, "LC_ALL=C", "PWD=" + tmp}
+	return cmd
+}
+
+var (
+	// lineMarker is how the preprocessor names the place of what follows.
+	lineMarker = regexp.MustCompile(`(?m)^# \d+ "([^"\n]+)"`)
+	dotMarker  = regexp.MustCompile(`(?m)^(# \d+ )"\./`)
+)
+
+// preprocessed cleans what a preprocessor wrote of everything that depends on where it ran, and finds the files of the workspace in it.
+func preprocessed(text []byte, headers string) (clean []byte, reads []string) {
+	clean = bytes.ReplaceAll(text, []byte(headers), []byte("<include>/"))
+	clean = dotMarker.ReplaceAll(clean, []byte(`$1"`)) // clang++ names files of the folder so
+	for _, m := range lineMarker.FindAllSubmatch(clean, -1) {
+		if f := string(m[1]); !filepath.IsAbs(f) && !strings.HasPrefix(f, "<") {
+			reads = append(reads, f)
+		}
+	}
+	slices.Sort(reads)
+	return clean, slices.Compact(reads)
+}
+
+func (t *Toolchain) object(ctx context.Context, name string, src []byte, language string, headers []header) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "ptobuild-cxx-")
 	if err != nil {
 		return nil, err
@@ -100,21 +179,12 @@ func (t *Toolchain) Compile(ctx context.Context, name string, src []byte) ([]byt
 		}
 	}
 	const object = "out.so"
-	cmd := exec.CommandContext(ctx, t.CXX, append(slices.Clone(flags), "-I.", name, "-o", object)...)
+	cmd := t.command(ctx, dir, append(slices.Clone(flags), "-I.", "-x", language, name, "-o", object)...)
 	cmd.Dir = dir
-	// A fixed environment: what the compiler sees is in the key or not at all.
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir, "LC_ALL=C", "PWD=" + dir}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) {
-			return nil, diag.Errorf(CodeToolchain, diag.Span{}, "%s: %v", t.CXX, err)
-		}
-		return nil, compilerErrors(name, stderr.String())
+		return nil, t.failed(ctx, err, func() error { return compilerErrors(name, stderr.String()) })
 	}
 	return os.ReadFile(filepath.Join(dir, object))
 }

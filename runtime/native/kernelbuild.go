@@ -3,9 +3,7 @@ package native
 import (
 	"bytes"
 	"context"
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -52,12 +50,14 @@ var (
 
 const (
 	kernelExports = "{ global: pto_kernel; local: *; };\n"
-	// guard calls the kernel; an exception that leaves it becomes text.
+	// guard calls the kernel; an exception that leaves it becomes text. The compiler must not see which function it calls: it would drop the call of
+	// one that can only crash.
 	guard = `
 extern "C" void kernel_entry(long*);
 extern "C" __attribute__((visibility("default"))) int pto_kernel(long* args, char* text, unsigned long size) {
+    void (*volatile entry)(long*) = kernel_entry;
     try {
-        kernel_entry(args);
+        entry(args);
         return 0;
     } catch (const std::exception& e) {
         __builtin_strncpy(text, e.what(), size - 1);
@@ -67,12 +67,6 @@ extern "C" __attribute__((visibility("default"))) int pto_kernel(long* args, cha
     }
 }
 `
-)
-
-// lineMarker is how the preprocessor names the place of what follows.
-var (
-	lineMarker = regexp.MustCompile(`(?m)^# \d+ "([^"\n]+)"`)
-	dotMarker  = regexp.MustCompile(`(?m)^(# \d+ )"\./`)
 )
 
 // Kernel preprocesses the source of a kernel. Paths are those of the workspace at root.
@@ -95,22 +89,14 @@ func (t *Toolchain) Kernel(ctx context.Context, root string, k plan.Kernel) (*Ke
 	}
 	cmd := t.command(ctx, dir, append(args, "-x", "c++", "-")...)
 	cmd.Dir = root
-	cmd.Stdin = strings.NewReader("#include \"" + k.External.Source + "\"\n#include <exception>\n# 1 \"kernel guard\"\n" + guard)
+	cmd.Stdin = strings.NewReader("#include \"" + k.External.Source + "\"\n#include <exception>\n# 1 \"<guard>\"\n" + guard)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		return nil, t.kernelErrors(ctx, err, k, stderr.String())
 	}
-	text := bytes.ReplaceAll(stdout.Bytes(), []byte(dir+"/kernel/"), []byte("<include>/"))
-	text = dotMarker.ReplaceAll(text, []byte(`$1"`)) // clang++ names files of the folder so
-	s := &KernelSource{Kernel: k, Name: k.External.Source, text: text}
-	for _, m := range lineMarker.FindAllSubmatch(s.text, -1) {
-		if f := string(m[1]); !filepath.IsAbs(f) && !strings.HasPrefix(f, "<") && f != "kernel guard" || f == s.Name {
-			s.Reads = append(s.Reads, f)
-		}
-	}
-	slices.Sort(s.Reads)
-	s.Reads = slices.Compact(s.Reads)
+	s := &KernelSource{Kernel: k, Name: k.External.Source}
+	s.text, s.Reads = preprocessed(stdout.Bytes(), dir+"/kernel/")
 	return s, nil
 }
 
@@ -142,35 +128,23 @@ func (t *Toolchain) CompileKernel(ctx context.Context, s *KernelSource) ([]byte,
 	return os.ReadFile(filepath.Join(dir, object))
 }
 
-// command is a run of the compiler in a fixed environment: what it sees is in the key or not at all.
-func (t *Toolchain) command(ctx context.Context, tmp string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, t.CXX, args...)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + tmp, "LC_ALL=C", "PWD=" + tmp}
-	return cmd
-}
-
 // noEntry is how a linker says that there is no kernel_entry.
 var noEntry = regexp.MustCompile(`undefined (?:reference to|symbol:?) .?kernel_entry|conflicting declaration.*kernel_entry|declaration of 'kernel_entry' has a different language linkage`)
 
 // kernelErrors turns a failed compilation of a kernel into reports.
 func (t *Toolchain) kernelErrors(ctx context.Context, err error, k plan.Kernel, text string) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
-		return diag.Errorf(CodeToolchain, diag.Span{}, "%s: %v", t.CXX, err)
-	}
-	if noEntry.MatchString(text) {
-		return diag.Errorf(CodeKernelEntry, diag.Span{File: k.External.Source}, "kernel '%s' defines no kernel_entry with C linkage", k.Name).
-			WithHint(`define extern "C" void kernel_entry(int64_t* args)`)
-	}
-	ds := compilerErrors(k.External.Source, text)
-	for _, d := range ds {
-		d.Message = "kernel '" + k.Name + "': " + d.Message
-		if d.Hint == "" {
-			d.WithHint("a kernel is one C++ source; its headers are tensor.h, intrinsic.h and those of its include_dirs")
+	return t.failed(ctx, err, func() error {
+		if noEntry.MatchString(text) {
+			return diag.Errorf(CodeKernelEntry, diag.Span{File: k.External.Source}, "kernel '%s' defines no kernel_entry with C linkage", k.Name).
+				WithHint(`define extern "C" void kernel_entry(int64_t* args)`)
 		}
-	}
-	return ds
+		ds := compilerErrors(k.External.Source, text)
+		for _, d := range ds {
+			d.Message = "kernel '" + k.Name + "': " + d.Message
+			if d.Hint == "" {
+				d.WithHint("a kernel is one C++ source; its headers are tensor.h, intrinsic.h and those of its include_dirs")
+			}
+		}
+		return ds
+	})
 }
