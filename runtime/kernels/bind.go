@@ -1,8 +1,9 @@
 package kernels
 
 import (
-	"github.com/ptobuild/ptobuild/internal/diag"
 	"math"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
 
 	"github.com/ptobuild/ptobuild/internal/float16"
 	"github.com/ptobuild/ptobuild/ir"
@@ -76,7 +77,8 @@ func (m *machine) bind(mem *sim.Memory, c *sim.KernelCall) {
 // orchestration may keep them).
 func (m *machine) bindTensor(s *site, mem *sim.Memory, p *param, t *sim.Tensor, arg int) {
 	want := p.tensor.Shape
-	if t.DType != p.dtype && (t.DType.Bits() != p.dtype.Bits() || t.DType.IsFloat() != p.dtype.IsFloat()) {
+	packed := p.dtype.Bits() == 4 // the runtime counts bytes, which hold two elements each
+	if packed && t.DType.Bytes() != 1 || !packed && t.DType != p.dtype && (t.DType.Bits() != p.dtype.Bits() || t.DType.IsFloat() != p.dtype.IsFloat()) {
 		m.fail(s, CodeArgs, "parameter '%s' has %s elements, but the argument has %s", p.name, p.dtype, t.DType)
 		return
 	}
@@ -84,7 +86,11 @@ func (m *machine) bindTensor(s *site, mem *sim.Memory, p *param, t *sim.Tensor, 
 		m.fail(s, CodeDType, "parameter '%s' has %s elements, with which the simulator cannot compute", p.name, p.dtype)
 		return
 	}
-	r := region{arg: arg, dt: p.dtype, rank: len(t.Shape), off: int(t.Start)}
+	per := 1
+	if packed {
+		per = 2
+	}
+	r := region{arg: arg, dt: p.dtype, rank: len(t.Shape), off: per * int(t.Start)}
 	if r.rank > maxRank || len(t.Strides) != r.rank {
 		m.fail(s, CodeArgs, "the handle for parameter '%s' has rank %d", p.name, r.rank)
 		return
@@ -92,7 +98,14 @@ func (m *machine) bindTensor(s *site, mem *sim.Memory, p *param, t *sim.Tensor, 
 	end := r.off
 	empty := false
 	for a := range r.rank {
-		r.shape[a], r.stride[a] = int(t.Shape[a]), int(t.Strides[a])
+		r.shape[a], r.stride[a] = int(t.Shape[a]), per*int(t.Strides[a])
+		if packed && a == r.rank-1 {
+			if r.stride[a] != per {
+				m.fail(s, CodeArgs, "parameter '%s' has elements of four bits, and its last axis does not lie side by side", p.name)
+				return
+			}
+			r.shape[a], r.stride[a] = per*r.shape[a], 1
+		}
 		empty = empty || r.shape[a] == 0
 		end += (r.shape[a] - 1) * r.stride[a]
 	}
@@ -114,7 +127,7 @@ func (m *machine) bindTensor(s *site, mem *sim.Memory, p *param, t *sim.Tensor, 
 	}
 	r.valid = r.shape
 	if !empty {
-		size := uint64(end+1) * uint64(p.dtype.Bytes())
+		size := uint64(end+per) / uint64(per) * uint64(p.dtype.Bytes())
 		if t.Size > 0 && size > t.Size {
 			m.fail(s, CodeBounds, "the window of argument '%s' ends at byte %d of a buffer of %d", p.name, size, t.Size)
 			return
@@ -130,7 +143,7 @@ func (m *machine) bindTensor(s *site, mem *sim.Memory, p *param, t *sim.Tensor, 
 // computable reports a dtype whose elements the evaluator can hold.
 func computable(d ir.DType) bool {
 	switch d {
-	case ir.INT4, ir.UINT4, ir.FP4, ir.HF4, ir.HF8, ir.FP64, ir.TASK_ID, ir.NoDType:
+	case ir.HF4, ir.TASK_ID, ir.NoDType:
 		return false
 	}
 	return true
@@ -158,7 +171,7 @@ func (m *machine) bindScalar(p *param, a *sim.Scalar) {
 		return
 	}
 	if p.slot.kind == floatSlot {
-		m.floats[p.slot.i] = float64(nearest(f, p.dtype))
+		m.floats[p.slot.i] = m.nearest(f, p.dtype)
 	} else {
 		m.ints[p.slot.i] = saturate(math.Trunc(f), p.dtype)
 	}

@@ -15,7 +15,7 @@ func value(i int) float64 { return float64((i*37+11)%41-20) + 0.375 }
 
 func rounded(v float64, d ir.DType) float64 {
 	if d.IsFloat() {
-		return float64(roundTo(float32(v), d))
+		return roundTo(v, d)
 	}
 	return float64(wrap(int64(v), d))
 }
@@ -330,7 +330,7 @@ func TestRoundAwayFastPath(t *testing.T) {
 		if v != v {
 			continue
 		}
-		x := []float32{v, v}
+		x := []float64{float64(v), float64(v)}
 		roundAwayBF16(x[:1])
 		roundAwayHalf(x[1:])
 		if want := roundMode.narrow(float64(v), ir.BF16); x[0] != want {

@@ -246,7 +246,7 @@ func (c *compiler) floatExpr(e ir.Expr) floatExpr {
 	d := ir.ElemDType(e.Type())
 	switch e := e.(type) {
 	case *ir.ConstFloat:
-		return constFloat(float64(nearest(e.Value, d)))
+		return floatLiteral(e.Value, d)
 	case *ir.Var, *ir.TupleGet:
 		s := c.lookup(e)
 		if s.kind != floatSlot {
@@ -257,7 +257,7 @@ func (c *compiler) floatExpr(e ir.Expr) floatExpr {
 		return floatExpr{f: func(m *machine) float64 { return m.floats[i] }}
 	case *ir.Cast:
 		x := c.floatExpr(e.X)
-		return floatExpr{f: func(m *machine) float64 { return float64(nearest(x.eval(m), d)) }}
+		return floatExpr{f: func(m *machine) float64 { return m.nearest(x.eval(m), d) }}
 	case *ir.Unary:
 		x := c.floatExpr(e.X)
 		if e.Op == ir.Neg {
@@ -269,7 +269,7 @@ func (c *compiler) floatExpr(e ir.Expr) floatExpr {
 	case *ir.Binary:
 		x, y := c.floatExpr(e.X), c.floatExpr(e.Y)
 		if f := floatOps(e.Op); f != nil {
-			return floatExpr{f: func(m *machine) float64 { return float64(nearest(f(x.eval(m), y.eval(m)), d)) }}
+			return floatExpr{f: func(m *machine) float64 { return m.nearest(f(x.eval(m), y.eval(m)), d) }}
 		}
 	case *ir.OpCall:
 		return c.floatOp(e)

@@ -53,7 +53,7 @@ func TestHalfValues(t *testing.T) {
 // Between any two neighbouring values the midpoint goes to the even one, and anything nearer to one side goes there: for all pairs of
 // both formats.
 func TestRoundsToNearestEven(t *testing.T) {
-	for _, d := range []ir.DType{ir.FP16, ir.BF16, ir.FP8E4M3FN, ir.FP8E5M2} {
+	for _, d := range []ir.DType{ir.FP16, ir.BF16, ir.FP8E4M3FN, ir.FP8E5M2, ir.FP4} {
 		top := uint32(1)<<(d.Bits()-1) - 1 // positive patterns
 		for c := uint32(0); c < top; c++ {
 			lo, hi := decode(c, d), decode(c+1, d)
@@ -88,12 +88,14 @@ func TestRoundsToNearestEven(t *testing.T) {
 func TestOverflow(t *testing.T) {
 	for _, c := range []struct {
 		d    ir.DType
-		x    float32
+		x    float64
 		want float64
 	}{
 		{ir.FP16, 65504, 65504}, {ir.FP16, 65519.996, 65504}, {ir.FP16, 65520, math.Inf(1)}, {ir.FP16, -1e30, math.Inf(-1)},
 		{ir.BF16, math.MaxFloat32, math.Inf(1)}, {ir.FP8E4M3FN, 1000, 448}, {ir.FP8E4M3FN, -463, -448}, {ir.FP8E5M2, 1e6, math.Inf(1)},
 		{ir.FP16, 1e-9, 0}, {ir.FP8E8M0, 3, 4}, {ir.FP8E8M0, 2.5, 2},
+		{ir.FP4, 100, 6}, {ir.FP4, math.Inf(-1), -6}, {ir.FP4, 0.2, 0}, {ir.HF8, 32768, 32768}, {ir.HF8, 40000, 32768}, {ir.HF8, 41000, math.Inf(1)},
+		{ir.HF8, -1e30, math.Inf(-1)}, {ir.HF8, 1e-9, 0}, {ir.HF8, 1.1e-7, 0}, {ir.HF8, 0x1p-23, 0x1p-22},
 	} {
 		if got := roundTo(c.x, c.d); float64(got) != c.want {
 			t.Errorf("%v as %s is %v, want %v", c.x, c.d, got, c.want)
@@ -118,7 +120,7 @@ func TestHalfOfRandomFloats(t *testing.T) {
 		}
 		h := float16.ToHalf(f)
 		v := float64(float16.FromHalf(h))
-		lo, hi := float64(neighbour(float32(v), ir.FP16, false)), float64(neighbour(float32(v), ir.FP16, true))
+		lo, hi := neighbour(v, ir.FP16, false), neighbour(v, ir.FP16, true)
 		if math.IsInf(v, 0) {
 			if math.Abs(float64(f)) < 65520 {
 				t.Fatalf("%v becomes %v", f, v)
@@ -165,7 +167,42 @@ func TestIntegers(t *testing.T) {
 	if floorDiv(-7, 3) != -3 || floorMod(-7, 3) != 2 || floorDiv(7, -3) != -3 || floorMod(7, -3) != -2 {
 		t.Error("// and % do not floor")
 	}
-	if f := intToFloat(1<<24+1, ir.INT32, ir.BF16); f != 1<<24 {
+	if f := new(machine).intToFloat(1<<24+1, ir.INT32, ir.BF16); f != 1<<24 {
 		t.Errorf("BF16 of 2^24+1 is %v", f)
+	}
+}
+
+// HiFloat8: the patterns of the format's description, all patterns there and back, and rounding between neighbours, ties away from zero.
+func TestHiFloat8(t *testing.T) {
+	for c, want := range map[uint8]float64{0: 0, 1: 0x1p-22, 7: 0x1p-16, 8: 1, 9: 1.125, 0x10: 2, 0x18: 0.5, 0x20: 4, 0x28: 8, 0x30: 0.25, 0x3f: 1.875 / 8, 0x40: 16,
+		0x5f: 1.75 / 128, 0x60: 256, 0x6e: 32768, 0x7e: 0x1p-15, 0x7f: 1.5 * 0x1p-15, 0x88: -1, 0xee: -32768, 0x6f: math.Inf(1), 0xef: math.Inf(-1)} {
+		if got := decode(uint32(c), ir.HF8); got != want {
+			t.Errorf("%#02x is %v, want %v", c, got, want)
+		}
+	}
+	for c := range uint32(256) {
+		v := decode(c, ir.HF8)
+		if back := code(v, ir.HF8); back != c {
+			t.Errorf("%#02x is %v and comes back as %#02x", c, v, back)
+		}
+		if v != v || math.IsInf(v, 0) || v == 32768 || v == -32768 {
+			continue
+		}
+		next := neighbour(v, ir.HF8, true)
+		if next <= v || neighbour(next, ir.HF8, false) != v {
+			t.Errorf("after %v comes %v", v, next)
+		}
+		mid, away := (v+next)/2, next
+		if v < 0 {
+			away = v
+		}
+		if got := nearest(mid, ir.HF8); got != away {
+			t.Errorf("%v between %v and %v goes to %v", mid, v, next, got)
+		}
+		for m, want := range map[rounding]float64{floorMode: v, ceilMode: next} {
+			if got := m.narrow(mid, ir.HF8); got != want {
+				t.Errorf("mode %d: %v between %v and %v goes to %v", m, mid, v, next, got)
+			}
+		}
 	}
 }

@@ -203,7 +203,7 @@ func (s *bench) tensor(x *data) *sim.Tensor {
 	m.pool = &pool{}
 	for i, v := range x.x {
 		if x.d.IsFloat() {
-			m.setF(r, i, float32(v))
+			m.setF(r, i, v)
 		} else {
 			m.setI(r, i, int64(v))
 		}

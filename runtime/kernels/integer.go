@@ -108,12 +108,14 @@ func asFloat(v int64, d ir.DType) float64 {
 }
 
 // intToFloat converts once: the nearest value of the float dtype.
-func intToFloat(v int64, from, to ir.DType) float32 {
-	if to == ir.FP32 {
-		if from == ir.UINT64 {
-			return float32(uint64(v))
-		}
-		return float32(v)
+func (m *machine) intToFloat(v int64, from, to ir.DType) float64 {
+	switch {
+	case m.double || to == ir.FP64:
+		return asFloat(v, from)
+	case to == ir.FP32 && from == ir.UINT64:
+		return float64(float32(uint64(v)))
+	case to == ir.FP32:
+		return float64(float32(v))
 	}
 	return nearest(asFloat(v, from), to)
 }

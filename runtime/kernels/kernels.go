@@ -71,10 +71,11 @@ type kernel struct {
 
 // Runner runs the kernels of a table. It reports what they touch of their tensor arguments (sim.KernelCall.Track).
 type Runner struct {
-	p     *Program
-	table []entry
-	pool  pool
-	lanes [3]machine
+	p      *Program
+	table  []entry
+	pool   pool
+	shadow *Shadow // not nil: evaluate in double precision
+	lanes  [3]machine
 }
 
 type entry struct {
@@ -101,6 +102,14 @@ func (p *Program) Runner(table []plan.Kernel) sim.KernelRunner {
 // Fork returns a runner of the same kernels for another thread.
 func (r *Runner) Fork() sim.KernelRunner {
 	return &Runner{p: r.p, table: slices.Clone(r.table)}
+}
+
+// DoubleRunner is Runner for the evaluation in double precision: no floating result is rounded, neither between ops nor, through the shadow, between
+// tasks.
+func (p *Program) DoubleRunner(table []plan.Kernel, shadow *Shadow) sim.KernelRunner {
+	r := p.Runner(table).(*Runner)
+	r.shadow = shadow
+	return r
 }
 
 // lookup finds and compiles the kernel of a call.
@@ -156,6 +165,7 @@ func (r *Runner) exec(k *kernel, mem *sim.Memory, c *sim.KernelCall, p *pipes) (
 	m := &r.lanes[min(max(c.Lane, 0), 2)]
 	m.pool, m.k, m.call, m.sub, m.err, m.stop, m.pipes = &r.pool, k, c, c.SubBlock, nil, goOn, p
 	m.at, m.warned, m.touch = nil, nil, nil
+	m.double, m.shadow = r.shadow != nil, r.shadow
 	if c.Track() {
 		m.boxes.list, m.boxes.out = m.boxes.list[:0], k.outs
 		m.touch = m.boxes.add

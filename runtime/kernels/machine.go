@@ -29,17 +29,19 @@ type machine struct {
 	out      region // the result being made
 	dst, tmp region // parts of it
 	it       rows
-	f        [4][]float32
+	f        [4][]float64
 	i        [4][]int64
 	d        [3][]float64
-	convF    []float32
-	one      []float32
+	convF    []float64
+	one      []float64
 	oneI     []int64
-	oneOut   [1]float32
+	oneOut   [1]float64
 	oneOutI  [1]int64
 	scalar   region // a scalar operand as a region of rank 0
 	scalarF  store
 	scalarI  store
+	double   bool // nothing is rounded: the evaluation in double precision
+	shadow   *Shadow
 	touch    func(arg, off, n, stride int, write bool) // nil: nobody wants to know
 	boxes    boxes
 	pipes    *pipes
@@ -176,9 +178,9 @@ func (m *machine) need(s *site, r *region) bool {
 // float makes a scalar an operand of dtype d.
 func (m *machine) floatOperand(x float64, d ir.DType) *region {
 	if m.scalarF.f == nil {
-		m.scalarF = store{f: make([]float32, 1), def: defAll, refs: 1}
+		m.scalarF = store{f: make([]float64, 1), def: defAll, refs: 1}
 	}
-	m.scalarF.f[0] = nearest(x, d)
+	m.scalarF.f[0] = m.nearest(x, d)
 	m.scalar = region{st: &m.scalarF, dt: d, arg: -1}
 	return &m.scalar
 }

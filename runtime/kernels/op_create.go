@@ -45,7 +45,7 @@ func buildCreate(o *opCtx) evalFn {
 	x, _ := init.(float64)
 	return func(m *machine, out *region) {
 		if make(m, out) && given {
-			fill(out.st, nearest(x, o.dt), int64(x))
+			fill(out.st, m.nearest(x, o.dt), int64(x))
 			out.st.def = defAll
 		}
 	}
@@ -82,7 +82,7 @@ func buildCi(o *opCtx) evalFn {
 		for j := range out.st.size() {
 			v := s + by*int64(j%cols)
 			if isFloat(o.dt) {
-				out.st.f[j] = nearest(float64(v), o.dt)
+				out.st.f[j] = m.nearest(float64(v), o.dt)
 			} else {
 				out.st.i[j] = wrap(v, o.dt)
 			}
@@ -108,7 +108,7 @@ func buildTri(o *opCtx) evalFn {
 				one = c >= r+d
 			}
 			if isFloat(o.dt) {
-				out.st.f[j] = float32(truth(one))
+				out.st.f[j] = float64(truth(one))
 			} else {
 				out.st.i[j] = truth(one)
 			}
@@ -140,7 +140,7 @@ func buildRandom(o *opCtx) evalFn {
 			x := philox(counter, key, n)
 			for q := 0; q < 4 && j+q < out.st.size(); q++ {
 				if isFloat(o.dt) {
-					out.st.f[j+q] = math.Float32frombits(x[q])
+					out.st.f[j+q] = float64(math.Float32frombits(x[q]))
 				} else {
 					out.st.i[j+q] = wrap(int64(x[q]), o.dt)
 				}

@@ -10,14 +10,14 @@ import (
 // binary is an operation on two rows: on floats, on a row and one value (hot ones only), and on integers. The integer form gives the first element that
 // has no result, or -1; u replaces it for UINT64, whose order and quotients differ.
 type binary struct {
-	f  func(d, x, y []float32)
-	fs func(d, x []float32, y float32)
+	f  func(d, x, y []float64)
+	fs func(d, x []float64, y float64)
 	i  func(d, x, y []int64) int
 	u  func(d, x, y []int64) int
 }
 
-func eachF(f func(x, y float32) float32) func(d, x, y []float32) {
-	return func(d, x, y []float32) {
+func eachF(f func(x, y float64) float64) func(d, x, y []float64) {
+	return func(d, x, y []float64) {
 		x, y = x[:len(d)], y[:len(d)]
 		for j := range d {
 			d[j] = f(x[j], y[j])
@@ -49,40 +49,40 @@ func eachDiv(f func(x, y int64) int64) func(d, x, y []int64) int {
 	}
 }
 
-func maxF(x, y float32) float32 {
+func maxF(x, y float64) float64 {
 	if x < y {
 		return y
 	}
 	return x
 }
 
-func minF(x, y float32) float32 {
+func minF(x, y float64) float64 {
 	if y < x {
 		return y
 	}
 	return x
 }
 
-func fmodF(x, y float32) float32 { return float32(math.Mod(float64(x), float64(y))) }
+func fmodF(x, y float64) float64 { return math.Mod(x, y) }
 
 // remF is the remainder with the divisor's sign.
-func remF(x, y float32) float32 {
-	r := math.Mod(float64(x), float64(y))
+func remF(x, y float64) float64 {
+	r := math.Mod(x, y)
 	if r != 0 && (r < 0) != (y < 0) {
-		r += float64(y)
+		r += y
 	}
-	return float32(r)
+	return r
 }
 
 var binaries = map[string]*binary{
 	"add": {
-		f: func(d, x, y []float32) {
+		f: func(d, x, y []float64) {
 			x, y = x[:len(d)], y[:len(d)]
 			for j := range d {
 				d[j] = x[j] + y[j]
 			}
 		},
-		fs: func(d, x []float32, y float32) {
+		fs: func(d, x []float64, y float64) {
 			x = x[:len(d)]
 			for j := range d {
 				d[j] = x[j] + y
@@ -91,13 +91,13 @@ var binaries = map[string]*binary{
 		i: eachI(func(x, y int64) int64 { return x + y }),
 	},
 	"sub": {
-		f: func(d, x, y []float32) {
+		f: func(d, x, y []float64) {
 			x, y = x[:len(d)], y[:len(d)]
 			for j := range d {
 				d[j] = x[j] - y[j]
 			}
 		},
-		fs: func(d, x []float32, y float32) {
+		fs: func(d, x []float64, y float64) {
 			x = x[:len(d)]
 			for j := range d {
 				d[j] = x[j] - y
@@ -106,13 +106,13 @@ var binaries = map[string]*binary{
 		i: eachI(func(x, y int64) int64 { return x - y }),
 	},
 	"mul": {
-		f: func(d, x, y []float32) {
+		f: func(d, x, y []float64) {
 			x, y = x[:len(d)], y[:len(d)]
 			for j := range d {
 				d[j] = x[j] * y[j]
 			}
 		},
-		fs: func(d, x []float32, y float32) {
+		fs: func(d, x []float64, y float64) {
 			x = x[:len(d)]
 			for j := range d {
 				d[j] = x[j] * y
@@ -121,13 +121,13 @@ var binaries = map[string]*binary{
 		i: eachI(func(x, y int64) int64 { return x * y }),
 	},
 	"div": {
-		f: func(d, x, y []float32) {
+		f: func(d, x, y []float64) {
 			x, y = x[:len(d)], y[:len(d)]
 			for j := range d {
 				d[j] = x[j] / y[j]
 			}
 		},
-		fs: func(d, x []float32, y float32) {
+		fs: func(d, x []float64, y float64) {
 			x = x[:len(d)]
 			for j := range d {
 				d[j] = x[j] / y
@@ -137,7 +137,7 @@ var binaries = map[string]*binary{
 		u: eachDiv(func(x, y int64) int64 { return int64(uint64(x) / uint64(y)) }),
 	},
 	"maximum": {
-		f: func(d, x, y []float32) {
+		f: func(d, x, y []float64) {
 			x, y = x[:len(d)], y[:len(d)]
 			for j := range d {
 				d[j] = maxF(x[j], y[j])
@@ -147,7 +147,7 @@ var binaries = map[string]*binary{
 		u: eachI(func(x, y int64) int64 { return int64(max(uint64(x), uint64(y))) }),
 	},
 	"minimum": {
-		f: func(d, x, y []float32) {
+		f: func(d, x, y []float64) {
 			x, y = x[:len(d)], y[:len(d)]
 			for j := range d {
 				d[j] = minF(x[j], y[j])
@@ -156,10 +156,10 @@ var binaries = map[string]*binary{
 		i: eachI(func(x, y int64) int64 { return min(x, y) }),
 		u: eachI(func(x, y int64) int64 { return int64(min(uint64(x), uint64(y))) }),
 	},
-	"expdif": {f: func(d, x, y []float32) {
+	"expdif": {f: func(d, x, y []float64) {
 		x, y = x[:len(d)], y[:len(d)]
 		for j := range d {
-			d[j] = float32(math.Exp(float64(x[j]) - float64(y[j])))
+			d[j] = math.Exp(x[j] - y[j])
 		}
 	}},
 	"fmod": {
@@ -251,7 +251,7 @@ func (m *machine) binaryRows(s *site, b *binary, x *region, px operand, y *regio
 			} else {
 				b.f(d, xs, m.fetchF(y, it.off[2], it.n, it.in[2], &m.f[1]))
 			}
-			roundRow(d, out.dt)
+			m.roundRow(d, out.dt)
 		}
 	} else {
 		f := b.i

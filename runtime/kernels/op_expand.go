@@ -104,7 +104,7 @@ func (m *machine) copyRows(out, from *region, p operand) {
 			d := out.st.f[it.off[0] : it.off[0]+it.n]
 			copy(d, m.fetchF(from, it.off[1], it.n, it.in[1], &m.f[0]))
 			if from.dt != out.dt {
-				roundRow(d, out.dt)
+				m.roundRow(d, out.dt)
 			}
 		} else {
 			d := out.st.i[it.off[0] : it.off[0]+it.n]

@@ -226,7 +226,7 @@ func (o *opCtx) gatherCompare(to slot) {
 				}
 			}
 			if isFloat(countType) {
-				n.st.f[r] = float32(found)
+				n.st.f[r] = float64(found)
 			} else {
 				n.st.i[r] = int64(found)
 			}

@@ -217,12 +217,10 @@ func batchOperand(r *region, n int) operand {
 func (m *machine) packRows(x mat, d []float64) {
 	for i := range x.rows {
 		row := d[i*x.cols : (i+1)*x.cols]
-		for k, v := range m.fetchF(x.r, x.off+i*x.rs, x.cols, x.cs, &m.f[0]) {
-			row[k] = float64(v)
-		}
+		copy(row, m.fetchF(x.r, x.off+i*x.rs, x.cols, x.cs, &m.f[0]))
 		if x.scale != nil {
 			for k := range row {
-				row[k] *= float64(m.elemF(x.scale, x.scale.off+i*x.scaleRs+k/32*x.scaleCs))
+				row[k] *= m.elemF(x.scale, x.scale.off+i*x.scaleRs+k/32*x.scaleCs)
 			}
 		}
 	}
@@ -232,10 +230,9 @@ func (m *machine) packRows(x mat, d []float64) {
 func (m *machine) packPanels(y mat, d []float64) {
 	for k := range y.rows {
 		row := m.fetchF(y.r, y.off+k*y.rs, y.cols, y.cs, &m.f[0])
-		for j, v := range row {
-			w := float64(v)
+		for j, w := range row {
 			if y.scale != nil {
-				w *= float64(m.elemF(y.scale, y.scale.off+k/32*y.scaleRs+j*y.scaleCs))
+				w *= m.elemF(y.scale, y.scale.off+k/32*y.scaleRs+j*y.scaleCs)
 			}
 			d[(j/panel*y.rows+k)*panel+j%panel] = w
 		}
@@ -260,16 +257,20 @@ func (m *machine) product(x, y, z mat, accumulate bool, bias *mat) {
 			s := sums[q*cols : q*cols+y.cols]
 			if accumulate {
 				for j, v := range m.fetchF(z.r, z.off+(i+q)*z.rs, y.cols, z.cs, &m.f[0]) {
-					s[j] += float64(v)
+					s[j] += v
 				}
 			}
 			if bias != nil {
 				for j, v := range m.fetchF(bias.r, bias.off, y.cols, bias.cs, &m.f[0]) {
-					s[j] += float64(v)
+					s[j] += v
 				}
 			}
-			for j, v := range s {
-				d[j] = float32(v)
+			if m.double || z.r.dt == ir.FP64 {
+				copy(d, s)
+			} else { // the accumulator of a device is single precision
+				for j, v := range s {
+					d[j] = float64(float32(v))
+				}
 			}
 			m.writeRow(z, i+q, d)
 		}
@@ -277,7 +278,7 @@ func (m *machine) product(x, y, z mat, accumulate bool, bias *mat) {
 }
 
 // writeRow stores a row of results; fresh results are marked as a whole afterwards.
-func (m *machine) writeRow(z mat, i int, d []float32) {
+func (m *machine) writeRow(z mat, i int, d []float64) {
 	off := z.off + i*z.rs
 	if z.r.st == nil || z.cs != 1 {
 		m.putF(z.r, off, z.cs, d)
@@ -285,7 +286,7 @@ func (m *machine) writeRow(z mat, i int, d []float32) {
 	}
 	x := z.r.st.f[off : off+len(d)]
 	copy(x, d)
-	roundRow(x, z.r.dt)
+	m.roundRow(x, z.r.dt)
 }
 
 // multiply computes one or two rows of sums: rows a (depth each) times the panels b.

@@ -200,7 +200,7 @@ func buildWrite(o *opCtx) evalFn {
 			return
 		}
 		if float {
-			m.setF(r, off, nearest(f.eval(m), r.dt))
+			m.setF(r, off, m.nearest(f.eval(m), r.dt))
 		} else {
 			m.setI(r, off, i.eval(m))
 		}

@@ -1,6 +1,10 @@
 package kernels
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/ptobuild/ptobuild/ir"
+)
 
 var reduceOps = func() map[string]func(o *opCtx) evalFn {
 	t := map[string]func(o *opCtx) evalFn{}
@@ -45,7 +49,7 @@ func (o *opCtx) keepDim() bool {
 func buildRowReduce(o *opCtx) evalFn {
 	kind, keep := reduceKind(o), o.keepDim()
 	x := o.reg(0)
-	fold := map[string]func([]float32) float32{"sum": sumF, "max": maxOf, "min": minOf, "prod": prodF}[kind]
+	fold := map[string]func(*machine, ir.DType, []float64) float64{"sum": sumF, "max": maxOf, "min": minOf, "prod": prodF}[kind]
 	foldI := map[string]func(int64, int64) int64{
 		"sum": func(a, b int64) int64 { return a + b }, "prod": func(a, b int64) int64 { return a * b },
 		"max": func(a, b int64) int64 { return max(a, b) }, "min": func(a, b int64) int64 { return min(a, b) },
@@ -63,7 +67,7 @@ func buildRowReduce(o *opCtx) evalFn {
 		it.start(r.rank, &r.valid, false, p, operandOf(r))
 		for it.next() {
 			if isFloat(o.dt) {
-				out.st.f[it.off[0]] = roundTo(fold(m.fetchF(r, it.off[1], it.n, it.in[1], &m.f[0])), o.dt)
+				out.st.f[it.off[0]] = m.round(fold(m, o.dt, m.fetchF(r, it.off[1], it.n, it.in[1], &m.f[0])), o.dt)
 				continue
 			}
 			xs := m.fetchI(r, it.off[1], it.n, it.in[1], &m.i[0])
@@ -77,23 +81,36 @@ func buildRowReduce(o *opCtx) evalFn {
 	}
 }
 
-func sumF(x []float32) float32 {
+// sumF and prodF round after each step to single precision, in which a device accumulates.
+func sumF(m *machine, d ir.DType, x []float64) float64 {
 	acc := x[0]
+	if m.double || d == ir.FP64 {
+		for _, v := range x[1:] {
+			acc += v
+		}
+		return acc
+	}
 	for _, v := range x[1:] {
-		acc += v
+		acc = float64(float32(acc + v))
 	}
 	return acc
 }
 
-func prodF(x []float32) float32 {
+func prodF(m *machine, d ir.DType, x []float64) float64 {
 	acc := x[0]
+	if m.double || d == ir.FP64 {
+		for _, v := range x[1:] {
+			acc *= v
+		}
+		return acc
+	}
 	for _, v := range x[1:] {
-		acc *= v
+		acc = float64(float32(acc * v))
 	}
 	return acc
 }
 
-func maxOf(x []float32) float32 {
+func maxOf(_ *machine, _ ir.DType, x []float64) float64 {
 	acc := x[0]
 	for _, v := range x[1:] {
 		acc = maxF(acc, v)
@@ -101,7 +118,7 @@ func maxOf(x []float32) float32 {
 	return acc
 }
 
-func minOf(x []float32) float32 {
+func minOf(_ *machine, _ ir.DType, x []float64) float64 {
 	acc := x[0]
 	for _, v := range x[1:] {
 		acc = minF(acc, v)
@@ -133,7 +150,7 @@ func buildColReduce(o *opCtx) evalFn {
 					copy(d, xs)
 				} else {
 					b.f(d, d, xs)
-					roundRow(d, o.dt)
+					m.roundRow(d, o.dt)
 				}
 				continue
 			}
@@ -225,9 +242,7 @@ func buildColArg(o *opCtx) evalFn {
 func (m *machine) fetchD(r *region, off, n, stride int) []float64 {
 	d := grow(&m.d[0], n)
 	if isFloat(r.dt) {
-		for j, v := range m.fetchF(r, off, n, stride, &m.f[0]) {
-			d[j] = float64(v)
-		}
+		copy(d, m.fetchF(r, off, n, stride, &m.f[0]))
 		return d
 	}
 	for j, v := range m.fetchI(r, off, n, stride, &m.i[0]) {

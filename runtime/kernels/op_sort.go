@@ -27,7 +27,7 @@ func buildSort32(o *opCtx) evalFn {
 		return nil
 	}
 	type pair struct {
-		v  float32
+		v  float64
 		id int64
 	}
 	return func(m *machine, out *region) {
@@ -65,7 +65,7 @@ func buildSort32(o *opCtx) evalFn {
 				slices.SortStableFunc(p, func(a, b pair) int { return cmp.Or(cmp.Compare(b.v, a.v), cmp.Compare(a.id, b.id)) })
 				for j, q := range p {
 					at := it.off[0] + 2*(from+j)
-					out.st.f[at], out.st.f[at+1] = q.v, math.Float32frombits(uint32(q.id))
+					out.st.f[at], out.st.f[at+1] = q.v, float64(math.Float32frombits(uint32(q.id)))
 				}
 			}
 		}
@@ -74,11 +74,11 @@ func buildSort32(o *opCtx) evalFn {
 }
 
 // run is a sorted list of pairs inside of a row.
-type run struct{ x []float32 }
+type run struct{ x []float64 }
 
 // mergeRuns merges runs into d; of equal values the earlier run goes first. With exhausted it stops when one run is empty. It gives the
 // number of elements written.
-func mergeRuns(d []float32, runs []run, exhausted bool) int {
+func mergeRuns(d []float64, runs []run, exhausted bool) int {
 	n := 0
 	for {
 		best := -1

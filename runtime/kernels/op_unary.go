@@ -3,22 +3,21 @@ package kernels
 import (
 	"math"
 
-	"github.com/ptobuild/ptobuild/internal/float16"
 	"github.com/ptobuild/ptobuild/ir"
 )
 
 // unary is an operation on one row.
 type unary struct {
-	f func(d, x []float32)
+	f func(d, x []float64)
 	i func(d, x []int64)
 }
 
-// inDouble computes in double and rounds once to float32.
-func inDouble(f func(float64) float64) func(d, x []float32) {
-	return func(d, x []float32) {
+// inDouble computes in double and rounds once to float64.
+func inDouble(f func(float64) float64) func(d, x []float64) {
+	return func(d, x []float64) {
 		x = x[:len(d)]
 		for j, v := range x {
-			d[j] = float32(f(float64(v)))
+			d[j] = f(v)
 		}
 	}
 }
@@ -34,16 +33,16 @@ func eachI1(f func(int64) int64) func(d, x []int64) {
 
 var unaries = map[string]*unary{
 	"abs": {
-		f: func(d, x []float32) {
+		f: func(d, x []float64) {
 			x = x[:len(d)]
 			for j, v := range x {
-				d[j] = math.Float32frombits(math.Float32bits(v) &^ (1 << 31))
+				d[j] = math.Abs(v)
 			}
 		},
 		i: eachI1(func(v int64) int64 { return max(v, -v) }),
 	},
 	"neg": {
-		f: func(d, x []float32) {
+		f: func(d, x []float64) {
 			x = x[:len(d)]
 			for j, v := range x {
 				d[j] = -v
@@ -52,7 +51,7 @@ var unaries = map[string]*unary{
 		i: eachI1(func(v int64) int64 { return -v }),
 	},
 	"relu": {
-		f: func(d, x []float32) {
+		f: func(d, x []float64) {
 			x = x[:len(d)]
 			for j, v := range x {
 				d[j] = maxF(v, 0)
@@ -61,10 +60,10 @@ var unaries = map[string]*unary{
 		i: eachI1(func(v int64) int64 { return max(v, 0) }),
 	},
 	"not": {i: eachI1(func(v int64) int64 { return ^v })},
-	"exp": {f: func(d, x []float32) {
+	"exp": {f: func(d, x []float64) {
 		x = x[:len(d)]
 		for j, v := range x {
-			d[j] = float32(math.Exp(float64(v)))
+			d[j] = math.Exp(v)
 		}
 	}},
 	"log":   {f: inDouble(math.Log)},
@@ -72,7 +71,7 @@ var unaries = map[string]*unary{
 	"cos":   {f: inDouble(math.Cos)},
 	"sqrt":  {f: inDouble(math.Sqrt)},
 	"rsqrt": {f: inDouble(func(v float64) float64 { return 1 / math.Sqrt(v) })},
-	"recip": {f: func(d, x []float32) {
+	"recip": {f: func(d, x []float64) {
 		x = x[:len(d)]
 		for j, v := range x {
 			d[j] = 1 / v
@@ -106,7 +105,7 @@ func unaryOp(u *unary) func(o *opCtx) evalFn {
 				if isFloat(o.dt) {
 					d := out.st.f[it.off[0] : it.off[0]+it.n]
 					u.f(d, m.fetchF(r, it.off[1], it.n, it.in[1], &m.f[0]))
-					roundRow(d, o.dt)
+					m.roundRow(d, o.dt)
 				} else {
 					d := out.st.i[it.off[0] : it.off[0]+it.n]
 					u.i(d, m.fetchI(r, it.off[1], it.n, it.in[1], &m.i[0]))
@@ -144,21 +143,21 @@ func buildCast(o *opCtx) evalFn {
 func castRow(from, to ir.DType, mode rounding) func(m *machine, r *region, it *rows, out *region) {
 	switch {
 	case isFloat(from) && isFloat(to):
-		widens := to == ir.FP32 || to == ir.BF16 && from.Bits() == 8 || to == ir.FP16 && from.Bits() == 8 && from != ir.FP8E8M0
+		widens := to == ir.FP64 || to == ir.FP32 && from != ir.FP64 || to == ir.BF16 && from.Bits() == 8 || to == ir.FP16 && from.Bits() == 8 && from != ir.FP8E8M0
 		return func(m *machine, r *region, it *rows, out *region) {
 			d := out.st.f[it.off[0] : it.off[0]+it.n]
 			copy(d, m.fetchF(r, it.off[1], it.n, it.in[1], &m.f[0]))
 			switch {
-			case widens:
+			case widens || m.double:
 			case mode == rintMode:
-				roundRow(d, to)
+				m.roundRow(d, to)
 			case mode == roundMode && to == ir.BF16:
 				roundAwayBF16(d)
 			case mode == roundMode && to == ir.FP16:
 				roundAwayHalf(d)
 			default:
 				for j, v := range d {
-					d[j] = mode.narrow(float64(v), to)
+					d[j] = mode.narrow(v, to)
 				}
 			}
 		}
@@ -170,14 +169,14 @@ func castRow(from, to ir.DType, mode rounding) func(m *machine, r *region, it *r
 					d[j] = truth(v != 0)
 					continue
 				}
-				d[j] = saturate(mode.integral(float64(v)), to)
+				d[j] = saturate(mode.integral(v), to)
 			}
 		}
 	case isFloat(to):
 		return func(m *machine, r *region, it *rows, out *region) {
 			d := out.st.f[it.off[0] : it.off[0]+it.n]
 			for j, v := range m.fetchI(r, it.off[1], it.n, it.in[1], &m.i[0]) {
-				d[j] = intToFloat(v, from, to)
+				d[j] = m.intToFloat(v, from, to)
 			}
 		}
 	}
@@ -189,26 +188,26 @@ func castRow(from, to ir.DType, mode rounding) func(m *machine, r *region, it *r
 }
 
 // roundAwayBF16 rounds to nearest, ties away from zero: half a unit is added to the magnitude.
-func roundAwayBF16(x []float32) {
+func roundAwayBF16(x []float64) {
 	for j, v := range x {
-		b := math.Float32bits(v)
-		if b&0x7fffffff > 0x7f800000 {
-			x[j] = float16.FromBF16(float16.ToBF16(v))
+		b := math.Float32bits(float32(v))
+		if b&0x7fffffff > 0x7f800000 || float64(float32(v)) != v {
+			x[j] = roundMode.narrow(v, ir.BF16)
 			continue
 		}
-		x[j] = math.Float32frombits((b + 0x8000) &^ 0xffff)
+		x[j] = float64(math.Float32frombits((b + 0x8000) &^ 0xffff))
 	}
 }
 
 // roundAwayHalf does the same for FP16; subnormal results and overflow take the general way.
-func roundAwayHalf(x []float32) {
+func roundAwayHalf(x []float64) {
 	for j, v := range x {
-		b := math.Float32bits(v)
-		if e := b & 0x7fffffff; e < 0x38800000 || e >= 0x477fe000 {
-			x[j] = roundMode.narrow(float64(v), ir.FP16)
+		b := math.Float32bits(float32(v))
+		if e := b & 0x7fffffff; e < 0x38800000 || e >= 0x477fe000 || float64(float32(v)) != v {
+			x[j] = roundMode.narrow(v, ir.FP16)
 			continue
 		}
-		x[j] = math.Float32frombits((b + 0x1000) &^ 0x1fff)
+		x[j] = float64(math.Float32frombits((b + 0x1000) &^ 0x1fff))
 	}
 }
 
@@ -216,7 +215,7 @@ func roundAwayHalf(x []float32) {
 func buildLrelu(o *opCtx) evalFn {
 	x, y := o.reg(0), o.second(1)
 	b := &binary{
-		f: eachF(func(x, y float32) float32 {
+		f: eachF(func(x, y float64) float64 {
 			if x > 0 {
 				return x
 			}

@@ -319,7 +319,7 @@ func buildReinterpret(o *opCtx) evalFn {
 	if o.has(1) {
 		list = o.list(1)
 	}
-	in, on := from.Bytes(), to.Bytes()
+	in, on := from.Bits(), to.Bits()
 	return func(m *machine, out *region) {
 		r := &m.regs[src]
 		if !m.need(o.site, r) {
@@ -350,45 +350,35 @@ func buildReinterpret(o *opCtx) evalFn {
 	}
 }
 
-// recode writes the bytes of n elements of r as elements of out.
+// recode writes the bits of n elements of r as elements of out, the first in the low bits.
 func (m *machine) recode(r *region, off, n, stride int, out *region, to int) {
-	in, on := r.dt.Bytes(), out.dt.Bytes()
+	in, on := r.dt.Bits(), out.dt.Bits()
 	var word uint64
 	have := 0
-	emit := func() {
-		for have >= on {
-			w := word
-			if on < 8 {
-				w &= 1<<(8*on) - 1
-			}
-			if isFloat(out.dt) {
+	for j := range n {
+		var w uint64
+		switch {
+		case r.dt == ir.FP64:
+			w = math.Float64bits(m.elemF(r, off+j*stride))
+		case isFloat(r.dt):
+			w = uint64(code(m.elemF(r, off+j*stride), r.dt))
+		default:
+			w = uint64(m.elemI(r, off+j*stride)) & (math.MaxUint64 >> (64 - in))
+		}
+		word |= w << have
+		for have += in; have >= on; have -= on {
+			w := word & (math.MaxUint64 >> (64 - on))
+			switch {
+			case out.dt == ir.FP64:
+				out.st.f[to] = math.Float64frombits(w)
+			case isFloat(out.dt):
 				out.st.f[to] = decode(uint32(w), out.dt)
-			} else {
+			default:
 				out.st.i[to] = wrap(int64(w), out.dt)
 			}
 			to++
-			have -= on
-			if on < 8 {
-				word >>= 8 * on
-			}
+			word >>= on // 0 for 64
 		}
-	}
-	for j := range n {
-		var w uint64
-		if isFloat(r.dt) {
-			w = uint64(code(m.elemF(r, off+j*stride), r.dt))
-		} else {
-			w = uint64(m.elemI(r, off+j*stride))
-			if in < 8 {
-				w &= 1<<(8*in) - 1
-			}
-		}
-		word |= w << (8 * have)
-		if have == 0 {
-			word = w
-		}
-		have += in
-		emit()
 	}
 }
 
@@ -448,21 +438,21 @@ func buildFillpad(o *opCtx) evalFn {
 }
 
 // extreme is the value of a pad: the end of the dtype's range.
-func extreme(pad string, d ir.DType) (f float32, i int64) {
+func extreme(pad string, d ir.DType) (f float64, i int64) {
 	lo, hi := int64(0), int64(0)
 	if !isFloat(d) {
 		lo, hi = limits(d)
 	}
 	switch pad {
 	case "min":
-		return roundTo(float32(math.Inf(-1)), d), lo
+		return roundTo(math.Inf(-1), d), lo
 	case "max":
-		return roundTo(float32(math.Inf(1)), d), hi
+		return roundTo(math.Inf(1), d), hi
 	}
 	return 0, 0
 }
 
-func fill(s *store, f float32, i int64) {
+func fill(s *store, f float64, i int64) {
 	for j := range s.f {
 		s.f[j] = f
 	}

@@ -25,9 +25,9 @@ type region struct {
 	valid  dims // ops read and write only this part
 }
 
-// store holds local elements: float32 for floating dtypes, int64 for the rest. Stores are counted and go back to the pool with their last region.
+// store holds local elements: float64 for floating dtypes, int64 for the rest. Stores are counted and go back to the pool with their last region.
 type store struct {
-	f    []float32
+	f    []float64
 	i    []int64
 	refs int
 
@@ -131,7 +131,7 @@ func (p *pool) get(n int, float bool) *store {
 	} else {
 		s = &store{}
 		if float {
-			s.f = make([]float32, 1<<c)
+			s.f = make([]float64, 1<<c)
 		} else {
 			s.i = make([]int64, 1<<c)
 		}

@@ -144,8 +144,8 @@ func grow[T any](buf *[]T, n int) []T {
 	return *buf
 }
 
-// fetchF reads n elements as float32: local ones in place where they lie side by side, others through buf.
-func (m *machine) fetchF(r *region, off, n, stride int, buf *[]float32) []float32 {
+// fetchF reads n elements as float64: local ones in place where they lie side by side, others through buf.
+func (m *machine) fetchF(r *region, off, n, stride int, buf *[]float64) []float64 {
 	if r.st != nil && stride == 1 && r.st.f != nil {
 		return r.st.f[off : off+n]
 	}
@@ -160,7 +160,7 @@ func (m *machine) fetchF(r *region, off, n, stride int, buf *[]float32) []float3
 	case r.st != nil:
 		src := r.st.i
 		for j := range d {
-			d[j] = intToFloat(src[off], r.dt, ir.FP32)
+			d[j] = m.intToFloat(src[off], r.dt, ir.FP32)
 			off += stride
 		}
 	default:
@@ -169,31 +169,45 @@ func (m *machine) fetchF(r *region, off, n, stride int, buf *[]float32) []float3
 		case ir.FP32:
 			src := typed[float32](r.mem, off, span(n, stride))
 			if stride == 1 {
-				copy(d, src)
+				for j, v := range src {
+					d[j] = float64(v)
+				}
 				break
 			}
 			for j := range d {
-				d[j] = src[j*stride]
+				d[j] = float64(src[j*stride])
 			}
 		case ir.FP16:
 			src := typed[uint16](r.mem, off, span(n, stride))
 			for j := range d {
-				d[j] = float16.FromHalf(src[j*stride])
+				d[j] = float64(float16.FromHalf(src[j*stride]))
 			}
 		case ir.BF16:
 			src := typed[uint16](r.mem, off, span(n, stride))
 			for j := range d {
-				d[j] = float16.FromBF16(src[j*stride])
+				d[j] = float64(float16.FromBF16(src[j*stride]))
 			}
-		case ir.FP8E4M3FN, ir.FP8E5M2, ir.FP8E8M0:
+		case ir.FP64:
+			src := typed[float64](r.mem, off, span(n, stride))
+			for j := range d {
+				d[j] = src[j*stride]
+			}
+		case ir.FP8E4M3FN, ir.FP8E5M2, ir.FP8E8M0, ir.HF8:
 			src := typed[uint8](r.mem, off, span(n, stride))
 			for j := range d {
 				d[j] = decode(uint32(src[j*stride]), r.dt)
 			}
+		case ir.FP4:
+			for j := range d {
+				d[j] = decode(nibble(r.mem, off+j*stride), r.dt)
+			}
 		default:
 			for j := range d {
-				d[j] = intToFloat(globalInt(r, off+j*stride), r.dt, ir.FP32)
+				d[j] = m.intToFloat(globalInt(r, off+j*stride), r.dt, ir.FP32)
 			}
+		}
+		if m.double {
+			m.shadow.refine(r, off, n, stride, d)
 		}
 	}
 	return d
@@ -215,13 +229,13 @@ func (m *machine) fetchI(r *region, off, n, stride int, buf *[]int64) []int64 {
 	case r.st != nil:
 		src := r.st.f
 		for j := range d {
-			d[j] = saturate(math.Trunc(float64(src[off])), ir.INT64)
+			d[j] = saturate(math.Trunc(src[off]), ir.INT64)
 			off += stride
 		}
 	case isFloat(r.dt):
 		f := m.fetchF(r, off, n, stride, &m.convF)
 		for j := range d {
-			d[j] = saturate(math.Trunc(float64(f[j])), ir.INT64)
+			d[j] = saturate(math.Trunc(f[j]), ir.INT64)
 		}
 	default:
 		m.reads(r, off, n, stride)
@@ -260,12 +274,14 @@ func globalInt(r *region, off int) int64 {
 		return int64(typed[int32](r.mem, off, 1)[0])
 	case ir.UINT32:
 		return int64(typed[uint32](r.mem, off, 1)[0])
+	case ir.INT4, ir.UINT4:
+		return wrap(int64(nibble(r.mem, off)), r.dt)
 	}
 	return typed[int64](r.mem, off, 1)[0]
 }
 
-// putF writes a run of float32 values, rounded to the region's dtype.
-func (m *machine) putF(r *region, off, stride int, x []float32) {
+// putF writes a run of floats, rounded to the region's dtype.
+func (m *machine) putF(r *region, off, stride int, x []float64) {
 	n := len(x)
 	switch {
 	case r.st != nil && r.st.f != nil:
@@ -274,17 +290,17 @@ func (m *machine) putF(r *region, off, stride int, x []float32) {
 		if stride == 1 {
 			d = d[off : off+n]
 			copy(d, x)
-			roundRow(d, r.dt)
+			m.roundRow(d, r.dt)
 			return
 		}
 		for _, v := range x {
-			d[off] = roundTo(v, r.dt)
+			d[off] = m.round(v, r.dt)
 			off += stride
 		}
 	case r.st != nil:
 		r.st.mark(off, n, stride)
 		for _, v := range x {
-			r.st.i[off] = saturate(math.Trunc(float64(v)), r.dt)
+			r.st.i[off] = saturate(math.Trunc(v), r.dt)
 			off += stride
 		}
 	default:
@@ -293,33 +309,55 @@ func (m *machine) putF(r *region, off, stride int, x []float32) {
 		case ir.FP32:
 			d := typed[float32](r.mem, off, span(n, stride))
 			if stride == 1 {
-				copy(d, x)
+				for j, v := range x {
+					d[j] = float32(v)
+				}
 				break
 			}
 			for j, v := range x {
-				d[j*stride] = v
+				d[j*stride] = float32(v)
 			}
 		case ir.FP16:
 			d := typed[uint16](r.mem, off, span(n, stride))
 			for j, v := range x {
-				d[j*stride] = float16.ToHalf(v)
+				d[j*stride] = float16.ToHalf(float32(v))
 			}
 		case ir.BF16:
 			d := typed[uint16](r.mem, off, span(n, stride))
 			for j, v := range x {
-				d[j*stride] = float16.ToBF16(v)
+				d[j*stride] = float16.ToBF16(float32(v))
 			}
-		case ir.FP8E4M3FN, ir.FP8E5M2, ir.FP8E8M0:
+		case ir.FP64:
+			d := typed[float64](r.mem, off, span(n, stride))
+			for j, v := range x {
+				d[j*stride] = v
+			}
+		case ir.FP8E4M3FN, ir.FP8E5M2, ir.FP8E8M0, ir.HF8:
 			d := typed[uint8](r.mem, off, span(n, stride))
 			for j, v := range x {
 				d[j*stride] = uint8(code(v, r.dt))
 			}
+		case ir.FP4:
+			for j, v := range x {
+				putNibble(r.mem, off+j*stride, code(v, r.dt))
+			}
 		default:
 			for j, v := range x {
-				putGlobalInt(r, off+j*stride, saturate(math.Trunc(float64(v)), r.dt))
+				putGlobalInt(r, off+j*stride, saturate(math.Trunc(v), r.dt))
 			}
 		}
+		if m.double {
+			m.shadow.keep(r, off, stride, x)
+		}
 	}
+}
+
+// Elements of four bits lie two in a byte, the first in the low half.
+func nibble(mem []byte, i int) uint32 { return uint32(mem[i>>1]>>(i&1*4)) & 15 }
+
+func putNibble(mem []byte, i int, v uint32) {
+	at, shift := i>>1, i&1*4
+	mem[at] = mem[at]&^(15<<shift) | byte(v&15)<<shift
 }
 
 // putI writes a run of integers, wrapped to the region's dtype.
@@ -336,13 +374,13 @@ func (m *machine) putI(r *region, off, stride int, x []int64) {
 	case r.st != nil:
 		r.st.mark(off, n, stride)
 		for _, v := range x {
-			r.st.f[off] = nearest(float64(v), r.dt)
+			r.st.f[off] = m.nearest(float64(v), r.dt)
 			off += stride
 		}
 	case isFloat(r.dt):
 		f := grow(&m.convF, n)
 		for j, v := range x {
-			f[j] = nearest(float64(v), r.dt)
+			f[j] = m.nearest(float64(v), r.dt)
 		}
 		m.putF(r, off, stride, f)
 	default:
@@ -370,6 +408,8 @@ func putGlobalInt(r *region, off int, v int64) {
 		typed[int16](r.mem, off, 1)[0] = int16(v)
 	case ir.INT32, ir.UINT32:
 		typed[int32](r.mem, off, 1)[0] = int32(v)
+	case ir.INT4, ir.UINT4:
+		putNibble(r.mem, off, uint32(v))
 	default:
 		typed[int64](r.mem, off, 1)[0] = v
 	}
@@ -391,7 +431,7 @@ func (m *machine) copyRegion(dst, src *region) {
 }
 
 // elemF and elemI read one element; setF and setI write one.
-func (m *machine) elemF(r *region, off int) float32 {
+func (m *machine) elemF(r *region, off int) float64 {
 	return m.fetchF(r, off, 1, 1, &m.one)[0]
 }
 
@@ -399,7 +439,7 @@ func (m *machine) elemI(r *region, off int) int64 {
 	return m.fetchI(r, off, 1, 1, &m.oneI)[0]
 }
 
-func (m *machine) setF(r *region, off int, v float32) {
+func (m *machine) setF(r *region, off int, v float64) {
 	m.oneOut[0] = v
 	m.putF(r, off, 1, m.oneOut[:])
 }
@@ -413,6 +453,9 @@ func (m *machine) setI(r *region, off int, v int64) {
 func (m *machine) touched(r *region, off, n, stride int, write bool) {
 	m.work.Bytes += uint64(n * r.dt.Bytes())
 	if m.touch != nil {
+		if r.dt.Bits() == 4 { // the runtime counts bytes
+			off, n, stride = off/2, (off+span(n, stride)+1)/2-off/2, 1
+		}
 		m.touch(r.arg, off, n, stride, write)
 	}
 }
