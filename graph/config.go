@@ -101,13 +101,17 @@ type InputConfig struct {
 	Npy      string   `toml:"npy"` // path from the workspace root
 }
 
-// ExpectConfig is what is expected: exactly one of Npy, Reference and Sequential (the default).
+// ExpectConfig is what is expected: exactly one of Npy, Reference, Float64 and Sequential (the default).
 type ExpectConfig struct {
 	Npy        map[string]string `toml:"npy"`       // parameter → path of its expected content
 	Reference  []string          `toml:"reference"` // a command that gets an input and an output folder as last arguments
 	Files      []string          `toml:"files"`     // files that the reference command reads, so that a change runs it again
 	Sequential bool              `toml:"sequential"`
+	Float64    bool              `toml:"float64"` // the program evaluated in double precision
 }
+
+// expectWord is the short form of the two expectations that need nothing else: expect = "float64".
+var expectWord = regexp.MustCompile(`(?m)^([ \t]*)expect([ \t]*=[ \t]*)"(float64|sequential)"`)
 
 var decodeError = regexp.MustCompile(`^line (\d+) \(last key "([^"]*)"\): (.*)$`)
 
@@ -119,7 +123,7 @@ var plainType = strings.NewReplacer("incompatible types: TOML value has type ", 
 // parseConfig reads Pto.toml strictly: an unknown key is an error with a suggestion.
 func parseConfig(path string, src []byte) (*Config, diag.List) {
 	var c Config
-	meta, err := toml.Decode(string(src), &c)
+	meta, err := toml.Decode(expectWord.ReplaceAllString(string(src), "${1}expect.${3}${2}true"), &c)
 	if err != nil {
 		d := diag.Errorf(CodeConfig, diag.Span{File: path}, "%s", strings.TrimPrefix(err.Error(), "toml: "))
 		var pe toml.ParseError
@@ -201,7 +205,7 @@ func parseConfig(path string, src []byte) (*Config, diag.List) {
 func (t *TestConfig) check(at diag.Span) diag.List {
 	var ds diag.List
 	kinds := 0
-	for _, given := range []bool{len(t.Expect.Npy) > 0, len(t.Expect.Reference) > 0, t.Expect.Sequential} {
+	for _, given := range []bool{len(t.Expect.Npy) > 0, len(t.Expect.Reference) > 0, t.Expect.Sequential, t.Expect.Float64} {
 		if given {
 			kinds++
 		}
@@ -218,7 +222,7 @@ func (t *TestConfig) check(at diag.Span) diag.List {
 		}
 	}
 	if kinds > 1 {
-		ds.Add(diag.Errorf(CodeConfig, at, "test %q expects more than one thing", t.Name).WithHint("keep one of expect.npy, expect.reference and expect.sequential"))
+		ds.Add(diag.Errorf(CodeConfig, at, "test %q expects more than one thing", t.Name).WithHint("keep one of expect.npy, expect.reference, expect.float64 and expect.sequential"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(t.Inputs)) {
 		in := t.Inputs[name]

@@ -48,10 +48,11 @@ type Verdict struct {
 	Passed   bool          `json:"passed"`
 	Cached   bool          `json:"cached"`
 	Tasks    int           `json:"tasks"`
-	Runs     int           `json:"runs"`    // schedules run, per engine
-	Worst    float64       `json:"worst"`   // largest absolute error
-	Expected string        `json:"expect"`  // what the result was compared with
-	Planned  bool          `json:"planned"` // the plan was run; there is none of a hand-written orchestration
+	Runs     int           `json:"runs"`               // schedules run, per engine
+	Worst    float64       `json:"worst"`              // largest absolute error
+	Accuracy *Accuracy     `json:"accuracy,omitempty"` // of a test that expects double precision
+	Expected string        `json:"expect"`             // what the result was compared with
+	Planned  bool          `json:"planned"`            // the plan was run; there is none of a hand-written orchestration
 	Compiled bool          `json:"compiled"`
 	Took     time.Duration `json:"took_ns"`
 	Diags    diag.List     `json:"diagnostics"`
@@ -202,6 +203,11 @@ func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, jo
 	if v.Diags.Add(unwritten(test, built, job, &first.Result)...); v.Diags.HasErrors() {
 		return v.Diags
 	}
+	if expect.kind == doubleKind {
+		if err := t.expectDouble(ctx, engine, job, expect, v); err != nil {
+			return err
+		}
+	}
 	if ds := t.compare(ctx, test, built, job, expect, &first.Result, exec.Schedule{Policy: sim.Sequential}, v); ds.HasErrors() {
 		return append(v.Diags, ds...)
 	}
@@ -327,6 +333,9 @@ func agree(built *Built, planned, compiled *exec.Result, s exec.Schedule) error 
 	return nil
 }
 
+// doubleKind is the expectation that the result is what double precision gives.
+const doubleKind = "double precision"
+
 // sequentialKind is the expectation that no order of the tasks changes the result.
 const sequentialKind = "sequential schedule"
 
@@ -349,6 +358,8 @@ func (t *Tester) expectation(ctx context.Context, test *TestConfig, target *Targ
 	case len(test.Expect.Npy) > 0:
 		e.kind = ".npy files"
 		err = t.expectNpy(test, job, e)
+	case test.Expect.Float64:
+		e.kind = doubleKind // evaluated when the verdict is not known yet
 	case len(test.Expect.Reference) > 0:
 		e.kind = "reference command"
 		err = t.expectReference(ctx, test, target, job, e)

@@ -183,6 +183,9 @@ func (a *app) verdict(ws *graph.Workspace, v *graph.Verdict, width int) {
 		line = word + "  " + v.Test
 	}
 	a.ui.Printf("%s\n", line)
+	for _, l := range v.Accuracy.Lines() {
+		a.ui.Printf("      %s\n", l)
+	}
 	a.ui.Report(v.Diags, ws.Source)
 }
 

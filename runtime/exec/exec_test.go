@@ -43,7 +43,9 @@ class P:
 `
 
 // job is the program with a = 1, b = 2, 3, 4…, d = 0.
-func job(t *testing.T, schedules ...Schedule) *Job {
+func job(t *testing.T, schedules ...Schedule) *Job { return jobOf(t, source, schedules...) }
+
+func jobOf(t *testing.T, source string, schedules ...Schedule) *Job {
 	t.Helper()
 	return jobOf(t, source, schedules...)
 }
@@ -221,5 +223,59 @@ func TestLastWriter(t *testing.T) {
 func TestScheduleString(t *testing.T) {
 	if s := (Schedule{Policy: sim.Random, Seed: 7}).String(); s != "random order, seed 7" {
 		t.Error(s)
+	}
+}
+
+const lossy = `import pypto.language as pl
+
+T = pl.Tensor[[16, 16], pl.FP32]
+
+
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.InCore)
+    def third(self, a: T, c: pl.Out[T]) -> T:
+        return pl.store(pl.muls(pl.load(a, [0, 0], [16, 16]), 0.333333333333), [0, 0], c)
+
+    @pl.function(type=pl.FunctionType.InCore)
+    def cancel(self, a: T, b: T, c: pl.Out[T]) -> T:
+        va = pl.load(a, [0, 0], [16, 16])
+        return pl.store(pl.sub(pl.muls(pl.load(b, [0, 0], [16, 16]), 3.0), va), [0, 0], c)
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, a: T, b: pl.Out[T], d: pl.Out[T]) -> T:
+        b = self.third(a, b)
+        d = self.cancel(a, b, d)
+        return d
+`
+
+// d = 3 · (a · 0.333333333333) - a, whose value in double precision is known, and single precision has nothing left of it.
+func TestAccuracy(t *testing.T) {
+	j := jobOf(t, lossy)
+	acc, err := (&Plan{Ops: ops.Builtin()}).Accuracy(context.Background(), j)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(acc.Outputs) != 2 || len(acc.Tasks) != 2 || acc.Tasks[0].Kernel != "third" || acc.Tasks[1].Kernel != "cancel" || !acc.Tasks[1].Site.IsValid() {
+		t.Fatalf("%+v", acc)
+	}
+	for i := range 256 {
+		a := float64(element(j.Tensors[0].Data, i))
+		b, d := a*0.333333333333, a*0.333333333333*3-a
+		if got := element(acc.Values[1], i); got != float32(b) {
+			t.Fatalf("b[%d] is %v, want %v", i, got, b)
+		}
+		if got := element(acc.Values[2], i); got != float32(d) {
+			t.Fatalf("d[%d] is %v, want %v", i, got, d)
+		}
+	}
+	if b := acc.Outputs[0]; b.Relative == 0 || b.Relative > 0x1p-23 || LostBits(ir.FP32, b.Relative) > 1 {
+		t.Errorf("b: %+v", b)
+	}
+	if d := acc.Outputs[1]; d.Relative < 1 || LostBits(ir.FP32, d.Relative) < 20 {
+		t.Errorf("d: %+v", d)
+	}
+	if c := acc.Tasks[1]; c.In == 0 || c.In > 0x1p-23 || c.Out < 1 {
+		t.Errorf("%+v", c)
 	}
 }
