@@ -232,6 +232,10 @@ func (s *bench) read(i int) []float64 {
 	return out
 }
 
+func (s *bench) tableOf(name string) []plan.Kernel {
+	return []plan.Kernel{{ID: 0, Name: name, Func: name}}
+}
+
 func (s *bench) scalar(bits uint64, typ string) {
 	s.c.Scalars = append(s.c.Scalars, sim.Scalar{Bits: bits, Type: typ})
 }
