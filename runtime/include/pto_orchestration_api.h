@@ -661,11 +661,19 @@ public:
     // One call with count > 0; count == 0 clears.
     void set_dependencies(const PTO2TaskId* deps, uint32_t count, PTO_LINE) {
         kinds_ = nullptr;
-        if (count == 0) { b_.deps = nullptr; b_.dep_count = 0; return; }
+        if (count == 0) { b_.deps = nullptr; b_.dep_count = 0; own_.clear(); return; }
         if (!deps) { fail("set_dependencies: a null array with a count", "pass the array that holds the ids", line); return; }
         if (b_.dep_count) { fail("set_dependencies was called twice", "build one array with all dependencies and pass it once", line); return; }
         b_.deps = deps;
         b_.dep_count = count;
+    }
+    // The older way: one id after the other. It counts as the one call of set_dependencies.
+    template <class... T> void add_dep(T... ids) {
+        static_assert((std::is_same<T, PTO2TaskId>::value && ...), "a dependency is a task id");
+        if (b_.dep_count != own_.size()) { fail("add_dep after set_dependencies", "give all dependencies in one of the two ways"); return; }
+        (own_.push_back(ids), ...);
+        b_.deps = own_.data();
+        b_.dep_count = static_cast<uint32_t>(own_.size());
     }
     // The same with DepFlags for each edge; plain dependencies do both.
     template <class Kind> void set_dependencies_with_kinds(const PTO2TaskId* deps, const Kind* kinds, uint32_t count, PTO_LINE) {
@@ -719,6 +727,7 @@ public:
         b_.block_num = blocks;
         b_.sync_start = sync;
         kinds_ = nullptr;
+        own_.clear();
     }
 
     pto::TaskBlock& block() const { return const_cast<pto::TaskBlock&>(b_); }
@@ -733,6 +742,7 @@ public:
 
 private:
     const uint8_t* kinds_ = nullptr;
+    std::vector<PTO2TaskId> own_;  // of add_dep
 
     template <class T> static constexpr uint8_t scalar_type() {
         if constexpr (std::is_enum<T>::value) return scalar_type<std::underlying_type_t<T>>();
@@ -1051,10 +1061,25 @@ using CorePredicateOperand = pto::PredicateOperand;
 using L0TaskPredicate = pto::Predicate;
 using CoreTaskPredicate = pto::Predicate;
 constexpr uint32_t RUNTIME_MAX_TENSOR_DIMS = PTO_MAX_DIMS;
+constexpr uint32_t CHIP_TASK_WINDOW_SIZE = 16384;
+using PTO2Runtime = pto::Channel;
+inline PTO2Runtime* current_runtime() { return &pto::channel(); }
 namespace simpler {
-namespace tmr { using ::Tensor; using ::TaskId; using ::ScopeMode; using ::CoreTaskArgs; using ::ChipTaskArgs; }
+namespace tmr {
+using ::Tensor; using ::TensorCreateInfo; using ::TensorArgType; using ::DataType; using ::TaskId; using ::TaskOutputTensors; using ::ScopeMode; using ::ScopeGuard;
+using ::MixedKernels; using ::CoreTaskArgs; using ::CoreTaskArgsWithDeps; using ::ChipTaskArgs; using ::CoreTaskPredicate; using ::CorePredicateOperand; using ::PredicateOp;
+using ::OrchestrationConfig;
+}  // namespace tmr
 namespace hbg = tmr;
 }  // namespace simpler
+
+// The oldest names of functions, as macros so that the call site stays the user's.
+#define pto2_rt_submit_task rt_submit_task
+#define pto2_rt_submit_aic_task rt_submit_aic_task
+#define pto2_rt_submit_aiv_task rt_submit_aiv_task
+#define pto2_rt_submit_dummy_task rt_submit_dummy_task
+#define pto2_rt_scope_begin rt_scope_begin
+#define pto2_rt_scope_end rt_scope_end
 
 // The entry function; a callable may name its own.
 #ifndef PTO_ORCHESTRATION_ENTRY
