@@ -3,6 +3,7 @@ package native
 import (
 	"encoding/binary"
 	"errors"
+	"unsafe"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/runtime/trace"
@@ -17,13 +18,17 @@ type wire struct {
 	bad     bool           // the input ended early or makes no sense
 	known   map[string]int // strings written so far
 	texts   []string       // strings read so far
-	last    string         // the string written last, and its number
-	lastID  int
+	recent  [256]numbered  // of those written, by the place of their bytes: most are the same again and again
+}
+
+type numbered struct {
+	s  string
+	id int // number + 1
 }
 
 // packEvents encodes a trace.
 func packEvents(events []trace.Event) []byte {
-	w := wire{known: map[string]int{}, lastID: -1, b: make([]byte, 0, 64*len(events))}
+	w := wire{known: map[string]int{}, b: make([]byte, 0, 64*len(events))}
 	for _, e := range events {
 		kind := kindOf(e)
 		w.b = append(w.b, kind)
@@ -284,10 +289,12 @@ func (w *wire) bool(p *bool) {
 // str writes a string once and then its number: number 0 announces a new one.
 func (w *wire) str(p *string) {
 	if !w.reading {
-		id, ok := w.lastID, *p == w.last && w.lastID >= 0
-		if !ok {
-			id, ok = w.known[*p]
+		slot := &w.recent[uintptr(unsafe.Pointer(unsafe.StringData(*p)))>>3&255]
+		if slot.id > 0 && len(slot.s) == len(*p) && unsafe.StringData(slot.s) == unsafe.StringData(*p) {
+			w.b = binary.AppendUvarint(w.b, uint64(slot.id))
+			return
 		}
+		id, ok := w.known[*p]
 		if !ok {
 			id = len(w.known)
 			w.known[*p] = id
@@ -297,7 +304,7 @@ func (w *wire) str(p *string) {
 		} else {
 			w.b = binary.AppendUvarint(w.b, uint64(id)+1)
 		}
-		w.last, w.lastID = *p, id
+		*slot = numbered{*p, id + 1}
 		return
 	}
 	var id, n uint64

@@ -14,9 +14,16 @@ type recorder struct {
 	names  map[bufferKey]string
 	blocks arena[trace.Block]
 	scopes []ScopeMark
-	made   []madeBuffer // every buffer made so far, in order
-	hosts  []uint64     // addresses of unknown origin
-	allocs int          // buffers made by allocations
+	// Events are made in bulk: one by one they would cost more than what they tell of.
+	submits arena[trace.Submit]
+	retires arena[trace.Retire]
+	args    arena[trace.Arg]
+	scalars arena[trace.Scalar]
+	strings arena[string]
+	ext     []string     // names of entry tensors
+	made    []madeBuffer // every buffer made so far, in order
+	hosts   []uint64     // addresses of unknown origin
+	allocs  int          // buffers made by allocations
 	// ordinals gives per submit (allocations included, in order) the task ordinal, or -1 - the number of the allocation call.
 	ordinals []int32
 }
@@ -49,7 +56,10 @@ func (c *recorder) buffer(r *Runtime, t *Tensor) (name string, off uint64) {
 	}
 	for i := range r.entries {
 		if e := &r.entries[i]; t.Addr >= e.Addr && t.Addr < e.Addr+max(e.Size, 1) {
-			return "ext:" + itoa(i), t.Addr - e.Addr
+			for len(c.ext) <= i {
+				c.ext = append(c.ext, "ext:"+itoa(len(c.ext)))
+			}
+			return c.ext[i], t.Addr - e.Addr
 		}
 	}
 	for _, b := range slices.Backward(c.made) { // a pointer into a buffer: the last one made there is the one that is alive
@@ -102,19 +112,28 @@ var tagNames = [...]string{Input: "in", Output: "out_new", InOut: "inout", Outpu
 
 func (c *recorder) submit(r *Runtime, a *TaskArgs, t *task, out []Tensor) {
 	c.ordinals = append(c.ordinals, t.ordinal)
-	e := &trace.Submit{
+	e := &c.submits.take(1)[0]
+	*e = trace.Submit{
 		N: int(t.ordinal), Kind: [...]string{"aic", "aiv", "mixed", "dummy"}[a.Kind], Blocks: int(a.Blocks), SyncStart: a.SyncStart, Early: a.EarlyResolve,
-		TimingSlot: int(a.TimingSlot), DumpAll: a.DumpAll, Dump: slices.Compact(slices.Sorted(slices.Values(a.Dump))), Site: t.site,
+		TimingSlot: int(a.TimingSlot), DumpAll: a.DumpAll, Site: t.site,
+	}
+	if len(a.Dump) > 0 {
+		e.Dump = slices.Compact(slices.Sorted(slices.Values(a.Dump)))
 	}
 	switch a.Kind {
 	case KindAIC:
-		e.Kernels = []string{c.kernel(r, a.Kernels[0])}
+		e.Kernels = c.strings.take(1)
+		e.Kernels[0] = c.kernel(r, a.Kernels[0])
 	case KindAIV:
-		e.Kernels = []string{c.kernel(r, a.Kernels[1])}
+		e.Kernels = c.strings.take(1)
+		e.Kernels[0] = c.kernel(r, a.Kernels[1])
 	case KindMixed:
-		e.Kernels = []string{c.kernel(r, a.Kernels[0]), c.kernel(r, a.Kernels[1]), c.kernel(r, a.Kernels[2])}
+		e.Kernels = c.strings.take(3)
+		for i, id := range a.Kernels {
+			e.Kernels[i] = c.kernel(r, id)
+		}
 	}
-	e.Args = make([]trace.Arg, len(t.args))
+	e.Args = c.args.take(len(t.args))
 	k := 0
 	for i := range t.args {
 		x := &t.args[i]
@@ -129,8 +148,11 @@ func (c *recorder) submit(r *Runtime, a *TaskArgs, t *task, out []Tensor) {
 			e.Args[i].T = c.tensor(r, &x.Tensor)
 		}
 	}
-	for _, s := range a.Scalars {
-		e.Scalars = append(e.Scalars, trace.Scalar{Bits: s.Bits, Type: s.Type})
+	if len(a.Scalars) > 0 {
+		e.Scalars = c.scalars.take(len(a.Scalars))
+		for i, s := range a.Scalars {
+			e.Scalars[i] = trace.Scalar{Bits: s.Bits, Type: s.Type}
+		}
 	}
 	for _, id := range a.Deps {
 		ord := int(c.ordinals[r.rings[id>>32].nodeOf[uint32(id)]])

@@ -309,7 +309,9 @@ func (r *Runtime) complete(t *task, skipped bool) {
 	}
 	t.fanout = 0
 	if r.rec != nil {
-		r.rec.add(&trace.Retire{N: int(t.ordinal), Submitted: t.submitted, Ready: t.readyAt, Start: t.start, Finish: t.finish, Skipped: skipped, Blocks: r.rec.blocksOf(t)})
+		e := &r.rec.retires.take(1)[0]
+		*e = trace.Retire{N: int(t.ordinal), Submitted: t.submitted, Ready: t.readyAt, Start: t.start, Finish: t.finish, Skipped: skipped, Blocks: r.rec.blocksOf(t)}
+		r.rec.add(e)
 	}
 	for _, p := range t.producers {
 		p.readBy = max(p.readBy, t.finish)
