@@ -38,7 +38,6 @@ type RunOutcome struct {
 	Tasks       int         `json:"tasks"`
 	Outputs     []RunOutput `json:"outputs"`
 	Times       Times       `json:"times"`
-	Lines       []string    `json:"-"` // one per task
 	Diagnostics diag.List   `json:"diagnostics"`
 
 	events []trace.Event
@@ -53,6 +52,9 @@ type RunOutput struct {
 
 // WriteTrace writes the run's events as JSON lines.
 func (o *RunOutcome) WriteTrace(w io.Writer) error { return trace.WriteJSON(w, o.events) }
+
+// Lines describes the tasks, one line each.
+func (o *RunOutcome) Lines() []string { return taskLines(o.events) }
 
 // PolicyNamed reads a task order.
 func PolicyNamed(name string) (sim.Policy, error) {
@@ -113,7 +115,6 @@ func (t *Tester) RunOnce(ctx context.Context, target *Target, req *RunRequest) (
 	}
 	out.Tasks, out.events = r.Tasks, r.Events
 	out.Times = timesOf(&r.Stats, rtClusters(job))
-	out.Lines = taskLines(r.Events)
 	for _, i := range outputsOf(job) {
 		p := built.Plan.Tensors[i]
 		a := &npy.Array{DType: p.DType, Data: r.Outputs[i]}

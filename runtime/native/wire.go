@@ -18,7 +18,21 @@ type wire struct {
 	bad     bool           // the input ended early or makes no sense
 	known   map[string]int // strings written so far
 	texts   []string       // strings read so far
-	recent  [256]numbered  // of those written, by the place of their bytes: most are the same again and again
+	room
+	recent [256]numbered // of those written, by the place of their bytes: most are the same again and again
+}
+
+// room holds what is read, in bulk.
+type room struct {
+	submits chunk[trace.Submit]
+	retires chunk[trace.Retire]
+	args    chunk[trace.Arg]
+	scalars chunk[trace.Scalar]
+	news    chunk[trace.NewTensor]
+	blocks  chunk[trace.Block]
+	strings chunk[string]
+	ints    chunk[int]
+	u32s    chunk[uint32]
 }
 
 type numbered struct {
@@ -48,7 +62,15 @@ func unpackEvents(b []byte) ([]trace.Event, error) {
 			w.bad = true
 			break
 		}
-		e := newEvent[kind]()
+		var e trace.Event
+		switch kind {
+		case kindSubmit:
+			e = &w.submits.take(1)[0]
+		case kindRetire:
+			e = &w.retires.take(1)[0]
+		default:
+			e = newEvent[kind]()
+		}
 		w.event(e)
 		events = append(events, e)
 	}
@@ -65,6 +87,12 @@ var newEvent = [...]func() trace.Event{
 	func() trace.Event { return new(trace.Note) }, func() trace.Event { return new(trace.Error) }, func() trace.Event { return new(trace.End) },
 	func() trace.Event { return new(trace.Retire) },
 }
+
+// The positions in newEvent of the events that there are many of.
+const (
+	kindSubmit = 5
+	kindRetire = 12
+)
 
 // kindOf is the position of an event's type in newEvent.
 func kindOf(e trace.Event) byte {
@@ -111,7 +139,7 @@ func (w *wire) event(e trace.Event) {
 	case *trace.Alloc:
 		w.int(&e.Call)
 		w.int(&e.First)
-		list(w, &e.Tensors, w.newTensor)
+		list(w, &e.Tensors, &w.news, w.newTensor)
 		w.span(&e.Site)
 	case *trace.Submit:
 		w.submit(e)
@@ -136,15 +164,15 @@ func (w *wire) event(e trace.Event) {
 			w.u64(t)
 		}
 		w.bool(&e.Skipped)
-		list(w, &e.Blocks, w.block)
+		list(w, &e.Blocks, &w.blocks, w.block)
 	}
 }
 
 func (w *wire) submit(e *trace.Submit) {
 	w.int(&e.N)
 	w.str(&e.Kind)
-	list(w, &e.Kernels, w.str)
-	list(w, &e.Args, func(a *trace.Arg) {
+	list(w, &e.Kernels, &w.strings, w.str)
+	list(w, &e.Args, &w.args, func(a *trace.Arg) {
 		w.str(&a.Dir)
 		if optional(w, &a.New) {
 			w.newTensor(a.New)
@@ -152,12 +180,12 @@ func (w *wire) submit(e *trace.Submit) {
 			w.tensor(&a.T)
 		}
 	})
-	list(w, &e.Scalars, func(s *trace.Scalar) {
+	list(w, &e.Scalars, &w.scalars, func(s *trace.Scalar) {
 		w.u64(&s.Bits)
 		w.str(&s.Type)
 	})
-	list(w, &e.Deps, w.int)
-	list(w, &e.AllocDeps, w.int)
+	list(w, &e.Deps, &w.ints, w.int)
+	list(w, &e.AllocDeps, &w.ints, w.int)
 	for _, b := range []*bool{&e.DupDeps, &e.SyncStart, &e.Early, &e.DumpAll} {
 		w.bool(b)
 	}
@@ -165,11 +193,11 @@ func (w *wire) submit(e *trace.Submit) {
 	w.int(&e.TimingSlot)
 	if optional(w, &e.Pred) {
 		w.tensor(&e.Pred.T)
-		list(w, &e.Pred.Idx, w.u32)
+		list(w, &e.Pred.Idx, &w.u32s, w.u32)
 		w.str(&e.Pred.Op)
 		w.i64(&e.Pred.Target)
 	}
-	list(w, &e.Dump, w.int)
+	list(w, &e.Dump, &w.ints, w.int)
 	w.span(&e.Site)
 }
 
@@ -184,16 +212,16 @@ func (w *wire) access(t *trace.Tensor, at *uint64, typ *string, value *uint64, s
 func (w *wire) tensor(t *trace.Tensor) {
 	w.str(&t.Buf)
 	w.u64(&t.Off)
-	list(w, &t.Shape, w.u32)
-	list(w, &t.Strides, w.u32)
+	list(w, &t.Shape, &w.u32s, w.u32)
+	list(w, &t.Strides, &w.u32s, w.u32)
 	w.str(&t.DType)
 	w.bool(&t.ManualDep)
-	list(w, &t.Ops, w.str)
+	list(w, &t.Ops, &w.strings, w.str)
 }
 
 func (w *wire) newTensor(t *trace.NewTensor) {
 	w.str(&t.Buf)
-	list(w, &t.Shape, w.u32)
+	list(w, &t.Shape, &w.u32s, w.u32)
 	w.str(&t.DType)
 	w.bool(&t.ManualDep)
 	w.str(&t.Init)
@@ -219,7 +247,7 @@ func (w *wire) span(s *diag.Span) {
 	}
 }
 
-func list[T any](w *wire, s *[]T, each func(*T)) {
+func list[T any](w *wire, s *[]T, from *chunk[T], each func(*T)) {
 	n := len(*s)
 	w.int(&n)
 	if w.reading {
@@ -228,7 +256,7 @@ func list[T any](w *wire, s *[]T, each func(*T)) {
 			return
 		}
 		if n > 0 {
-			*s = make([]T, n)
+			*s = from.take(n)
 		}
 	}
 	for i := range *s {
