@@ -47,11 +47,6 @@ func job(t *testing.T, schedules ...Schedule) *Job { return jobOf(t, source, sch
 
 func jobOf(t *testing.T, source string, schedules ...Schedule) *Job {
 	t.Helper()
-	return jobOf(t, source, schedules...)
-}
-
-func jobOf(t *testing.T, source string, schedules ...Schedule) *Job {
-	t.Helper()
 	reg := ops.Builtin()
 	unit, ds := lang.Load("p.py", lang.Options{Ops: reg, ReadFile: func(string) ([]byte, error) { return []byte(source), nil }})
 	if ds.HasErrors() {
