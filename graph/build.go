@@ -57,6 +57,7 @@ type Builder struct {
 	// Pto.toml, the one root to load of a file, and the function that makes it.
 	Args           map[string]string
 	Entry, Factory string
+	PluginNotes    diag.List // what is to be told about the plugins
 
 	pipeline []*passes.Pass
 	plugins  []plugins.Config
@@ -222,7 +223,7 @@ func (b *Builder) Passes(t *Target) (*ir.Program, diag.List) {
 	if !ok {
 		f = sync.OnceValues(func() (*ir.Program, diag.List) {
 			ctx := &passes.Context{Ops: b.Ops, Options: key.options}
-			return passes.Run(ctx, key.program, b.pipeline, passes.Hooks{})
+			return passes.Run(ctx, key.program, b.pipeline, passes.Hooks{Broken: b.dumpBroken})
 		})
 		b.lowered[key] = f
 	}

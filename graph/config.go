@@ -67,10 +67,23 @@ type TargetConfig struct {
 
 // PluginConfig names one plugin.
 type PluginConfig struct {
-	Path    string         `toml:"path"`    // of the executable, from the workspace root
-	Version string         `toml:"version"` // that it must have; default any
-	SHA256  string         `toml:"sha256"`  // that the file must have, in hex; default any
-	Options map[string]any `toml:"options"`
+	Path    string                `toml:"path"`    // of the executable, from the workspace root; default: looked for
+	Version string                `toml:"version"` // a constraint; default any
+	SHA256  string                `toml:"sha256"`  // that the file must have, in hex; default any
+	Build   []string              `toml:"build"`   // the command that makes the executable
+	Files   []string              `toml:"files"`   // globs of what the command reads, so that a change runs it again
+	Timeout string                `toml:"timeout"` // of each call; default 30s
+	Memory  string                `toml:"memory"`  // that it may allocate; default 2GB
+	MTLS    bool                  `toml:"mtls"`    // encrypt and authenticate the connection
+	Options map[string]any        `toml:"options"`
+	Passes  map[string]PassConfig `toml:"passes"` // where passes stand, when not where the plugin wants them
+}
+
+// PassConfig is the place of one pass of a plugin.
+type PassConfig struct {
+	After  string `toml:"after" json:"after,omitempty"`
+	Before string `toml:"before" json:"before,omitempty"`
+	Off    bool   `toml:"off" json:"off,omitempty"` // leave it out
 }
 
 // TestConfig is one [[test]]: a target with inputs and what is expected of it.
@@ -273,7 +286,7 @@ func (c *Config) checkCache(path string, lines []string) diag.List {
 var knownKeys = []string{
 	"workspace", "name", "sources", "roots", "build", "profile", "platform", "analyze_auto_scopes_for_deps", "manual_alloc_deps", "precise_block_outputs", "cxx", "env", "argv",
 	"target", "args", "factory", "test", "inputs", "scalars", "dims", "expect", "rtol", "atol", "schedules", "random", "low", "high", "constant", "npy", "reference",
-	"files", "sequential", "plugins", "path", "version", "sha256", "options", "signature", "entry", "float64",
+	"files", "sequential", "plugins", "path", "version", "sha256", "options", "signature", "entry", "float64", "passes", "memory", "mtls", "after", "before", "off",
 	"simulator", "clusters", "task_window", "heap", "dep_pool", "map_entries", "scope_depth", "scope_tasks", "exact_overlap", "timeout", "costs", "kernels",
 	"cache", "max_size", "upload_wait", "remote", "url", "mode", "headers", "timeout", "compress", "tls_ca", "tls_cert", "tls_key",
 }

@@ -2,39 +2,96 @@ package graph
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"io"
+	"fmt"
 	"maps"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ptobuild/ptobuild/cache"
 	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/passes"
 	"github.com/ptobuild/ptobuild/plugins"
 	"github.com/ptobuild/ptobuild/plugins/client"
+	"github.com/ptobuild/ptobuild/plugins/lock"
 )
 
-// loadPlugins starts the plugins that the workspace names and adds their ops and passes to the builder's. Without plugins it starts nothing.
+// pluginDir holds what the tool keeps about plugins, and is the first place where those without a path are looked for.
+const pluginDir = StateDir + "/plugins"
+
+// loadPlugins adds the ops and passes of the plugins that the workspace names. Without plugins it starts nothing, and none that an earlier command already
+// asked the same. A plugin that cannot be used fails the targets that need it, and only those.
 func (b *Builder) loadPlugins(ctx context.Context) diag.List {
-	if len(b.WS.Config.Plugins) == 0 {
+	ws := b.WS
+	if len(ws.Config.Plugins) == 0 && len(ws.PluginDev) == 0 {
 		return nil
 	}
 	helper, err := client.Helper()
 	if err != nil {
 		return diag.AsList(err, plugins.CodeHelper)
 	}
-	b.plugins = pluginConfigs(b.WS)
-	b.client = client.New(ctx, helper, b.plugins)
-	specs, ps, ds := b.client.Load()
+	configs, lost, ds := ws.Plugins(ctx)
 	if ds.HasErrors() {
 		return ds
 	}
-	b.Ops = b.Ops.With(specs...)
-	b.pipeline, ds = plugins.Arrange(b.pipeline, ps)
-	return ds
+	b.plugins, b.PluginNotes = configs, ds
+	b.client = client.New(ctx, helper, usable(configs, lost), ws.Abs(pluginDir))
+	loaded := b.client.Load()
+	for name, ds := range loaded.Failed {
+		lost[name] = ds[0]
+	}
+	var ps []plugins.Pass
+	for _, p := range loaded.Passes {
+		if at, ok := ws.Config.Plugins[p.Plugin].position(p); ok {
+			ps = append(ps, at)
+		}
+	}
+	b.Ops = b.Ops.With(loaded.Ops...)
+	var more diag.List
+	b.pipeline, more = plugins.Arrange(b.pipeline, ps)
+	if more.HasErrors() {
+		return more
+	}
+	for name, about := range loaded.About {
+		ws.rememberPlugin(name, len(about.Passes))
+	}
+	for _, c := range configs {
+		if d := lost[c.Name]; d != nil {
+			b.Ops = b.Ops.Without(c.Name, d)
+			if ws.mayHavePasses(c.Name) {
+				b.pipeline = append([]*passes.Pass{missing(c.Name, d)}, b.pipeline...)
+			}
+		}
+	}
+	return nil
+}
+
+// usable are the configurations of plugins that are not lost already.
+func usable(configs []plugins.Config, lost map[string]*diag.Diagnostic) []plugins.Config {
+	return slices.DeleteFunc(slices.Clone(configs), func(c plugins.Config) bool { return lost[c.Name] != nil })
+}
+
+// missing stands in the pipeline for the passes of a plugin that cannot be used: without them the result would be another one.
+func missing(name string, d *diag.Diagnostic) *passes.Pass {
+	return &passes.Pass{Name: name + ".unavailable", Doc: "the passes of a plugin that cannot be used", Plugin: name,
+		Run: func(*passes.Context, *ir.Program) (*ir.Program, error) { return nil, d }}
+}
+
+// position is where the workspace wants a pass; false: nowhere.
+func (p PluginConfig) position(x plugins.Pass) (plugins.Pass, bool) {
+	leaf := strings.TrimPrefix(x.Name, x.Plugin+".")
+	pos, ok := p.Passes[leaf]
+	switch {
+	case !ok:
+	case pos.After != "" || pos.Before != "":
+		x.After, x.Before = pos.After, pos.Before
+	}
+	return x, !pos.Off
 }
 
 // Close ends the plugins; the builder is of no use after it.
@@ -44,27 +101,161 @@ func (b *Builder) Close() {
 	}
 }
 
-// addPlugins adds to a key which plugins had a hand in a program.
-func (b *Builder) addPlugins(k *cache.KeyBuilder) {
-	for _, c := range b.plugins {
-		k.Str("plugin", c.Name).Str("sha256", c.SHA256).Str("options", c.Options)
+// dumpBroken writes the programs before and after a pass that broke something, for whoever has to mend it.
+func (b *Builder) dumpBroken(pass *passes.Pass, before, after *ir.Program, _ diag.List) {
+	for name, p := range map[string]*ir.Program{"before": before, "after": after} {
+		if p != nil {
+			file := path.Join(brokenDir, p.Name+"."+pass.Name+"."+name+".py")
+			_, _ = writeIfChanged(b.WS.Abs(file), []byte(ir.Print(p, ir.PrintOptions{}))) // the report tells what is wrong without them
+		}
 	}
 }
 
-// pluginConfigs lists the plugins by name. Each is pinned, if not by Pto.toml then to the content that its file has now: what runs is what keys name.
-func pluginConfigs(w *Workspace) []plugins.Config {
-	lines := strings.Split(string(w.Source(ConfigName)), "\n")
-	var out []plugins.Config
-	for _, name := range slices.Sorted(maps.Keys(w.Config.Plugins)) {
-		p := w.Config.Plugins[name]
-		c := plugins.Config{Name: name, Path: w.Abs(p.Path), Version: p.Version, SHA256: strings.ToLower(p.SHA256), Pos: pluginAt(ConfigName, lines, name)}
-		c.Options, _ = p.options() // checked when Pto.toml was read
-		if c.SHA256 == "" {
-			c.SHA256, _ = fileSHA256(c.Path) // starting a file that cannot be read fails, with a report
-		}
-		out = append(out, c)
+// brokenDir holds the dumps.
+const brokenDir = StateDir + "/broken"
+
+// addPlugins adds to a key which plugins may have a hand in a program.
+func (b *Builder) addPlugins(k *cache.KeyBuilder) {
+	for i := range b.plugins {
+		b.addPlugin(k, &b.plugins[i])
 	}
-	return out
+}
+
+// addPluginsOf adds the plugins whose ops are left in a program. Those whose passes ran had their say: the program is what they made of it.
+func (b *Builder) addPluginsOf(k *cache.KeyBuilder, p *ir.Program) {
+	used := map[string]bool{}
+	for _, f := range p.Funcs {
+		ir.Inspect(f.Body, func(s ir.Stmt) bool {
+			ir.Exprs(s, func(e ir.Expr) bool {
+				if c, ok := e.(*ir.OpCall); ok {
+					ns, _, _ := strings.Cut(c.Op, ".")
+					used[ns] = true
+				}
+				return true
+			})
+			return true
+		})
+	}
+	for i := range b.plugins {
+		if used[b.plugins[i].Name] {
+			b.addPlugin(k, &b.plugins[i])
+		}
+	}
+}
+
+func (b *Builder) addPlugin(k *cache.KeyBuilder, c *plugins.Config) {
+	passes, _ := json.Marshal(b.WS.Config.Plugins[c.Name].Passes) // plain data
+	k.Str("plugin", c.Name).Str("sha256", c.SHA256).Str("options", c.Options).Bytes("passes", passes)
+}
+
+// Plugins lists the plugins of the workspace by name, with their files found, built where the workspace builds them, and pinned: if neither by Pto.lock nor by
+// Pto.toml, to the content that the file has now, so that what runs is what keys name. lost are those that cannot be used and why; the reports are about
+// the workspace as a whole, and notes.
+func (w *Workspace) Plugins(ctx context.Context) (configs []plugins.Config, lost map[string]*diag.Diagnostic, ds diag.List) {
+	lines := strings.Split(string(w.Source(ConfigName)), "\n")
+	lost = map[string]*diag.Diagnostic{}
+	locked, d := lock.Read(w.Root)
+	if d != nil {
+		return nil, nil, diag.List{d}
+	}
+	names := slices.Collect(maps.Keys(w.Config.Plugins))
+	for name := range w.PluginDev {
+		if _, ok := w.Config.Plugins[name]; !ok {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		p := w.Config.Plugins[name]
+		c := plugins.Config{Name: name, Version: p.Version, SHA256: strings.ToLower(p.SHA256), MTLS: p.MTLS, Pos: pluginAt(ConfigName, lines, name)}
+		c.Options, _ = p.options() // checked when Pto.toml was read, as are these
+		c.Timeout, _ = p.timeout()
+		c.Memory, _ = p.memory()
+		dev := w.PluginDev[name]
+		switch {
+		case dev != "":
+			c.Path, c.SHA256, c.Version = dev, "", ""
+			ds.Add(diag.Warningf(plugins.CodeDev, c.Pos, "plugin %s is replaced by %s (--plugin-dev): neither %s nor sha256 and version of Pto.toml are looked at", name, dev, lock.Name))
+		case p.Path != "":
+			c.Path = w.Abs(p.Path)
+		default:
+			c.Path, lost[name] = w.findPlugin(&c)
+		}
+		if len(p.Build) > 0 && dev == "" && lost[name] == nil {
+			lost[name] = w.buildPlugin(ctx, &c, &p)
+		}
+		if locked != nil && dev == "" && len(p.Build) == 0 && lost[name] == nil {
+			lost[name] = locked.Apply(&c)
+		}
+		if lost[name] == nil && c.SHA256 == "" {
+			c.SHA256, _ = w.digest(c.Path) // starting a file that cannot be read fails, with a report
+		}
+		if lost[name] == nil {
+			delete(lost, name)
+		}
+		configs = append(configs, c)
+	}
+	return configs, lost, ds
+}
+
+// Names of where plugins without a path are looked for.
+const (
+	PluginPrefix  = "ptobuild-plugin-"
+	PluginPathEnv = "PTOBUILD_PLUGIN_PATH"
+)
+
+// PluginFolders are the folders in which plugins without a path are looked for, in this order.
+func (w *Workspace) PluginFolders() []string {
+	folders := []string{w.Abs(pluginDir)}
+	folders = append(folders, filepath.SplitList(os.Getenv(PluginPathEnv))...)
+	data := os.Getenv("XDG_DATA_HOME")
+	if home, err := os.UserHomeDir(); data == "" && err == nil {
+		data = filepath.Join(home, ".local", "share")
+	}
+	if data != "" {
+		folders = append(folders, filepath.Join(data, "ptobuild", "plugins"))
+	}
+	return folders
+}
+
+func (w *Workspace) findPlugin(c *plugins.Config) (string, *diag.Diagnostic) {
+	if d := (&plugins.Config{Name: c.Name, Path: "."}).Check(); d != nil {
+		d.Span = c.Pos
+		return "", d
+	}
+	for _, dir := range w.PluginFolders() {
+		name := filepath.Join(dir, PluginPrefix+c.Name)
+		if st, err := os.Stat(name); err == nil && st.Mode().IsRegular() {
+			return name, nil
+		}
+	}
+	return "", diag.Errorf(plugins.CodeStart, c.Pos, "plugin %s is not found: there is no %s in %s", c.Name, PluginPrefix+c.Name, strings.Join(w.PluginFolders(), ", ")).
+		WithHint("put it there, name another folder in %s, or give its path in [plugins.%s]", PluginPathEnv, c.Name)
+}
+
+// pluginKnown is what the tool remembers of a plugin: whether it had passes when it was last used.
+type pluginKnown struct {
+	Passes int `json:"passes"`
+}
+
+func (w *Workspace) pluginNote(name string) string {
+	return filepath.Join(w.Abs(pluginDir), name+".json")
+}
+
+func (w *Workspace) rememberPlugin(name string, passes int) {
+	b, err := json.Marshal(pluginKnown{passes})
+	if err == nil {
+		_, _ = writeIfChanged(w.pluginNote(name), b) // without it a plugin that fails later only fails more targets
+	}
+}
+
+// mayHavePasses reports that a plugin that cannot be asked had passes when it was last used, or that nobody knows.
+func (w *Workspace) mayHavePasses(name string) bool {
+	k := pluginKnown{1}
+	if b, err := os.ReadFile(w.pluginNote(name)); err == nil {
+		_ = json.Unmarshal(b, &k) // a damaged note says nothing
+	}
+	return k.Passes > 0
 }
 
 // checkPlugins reports what is wrong with the [plugins] tables.
@@ -73,12 +264,31 @@ func (c *Config) checkPlugins(path string, lines []string) diag.List {
 	for _, name := range slices.Sorted(maps.Keys(c.Plugins)) {
 		p := c.Plugins[name]
 		at := pluginAt(path, lines, name)
-		if d := (&plugins.Config{Name: name, Path: p.Path}).Check(); d != nil {
+		bad := func(format string, args ...any) *diag.Diagnostic {
+			d := diag.Errorf(plugins.CodeConfig, at, "plugin "+name+": "+format, args...)
+			ds.Add(d)
+			return d
+		}
+		if d := (&plugins.Config{Name: name, Path: ".", Version: p.Version}).Check(); d != nil {
 			d.Span = at
 			ds.Add(d)
 		}
 		if _, err := p.options(); err != nil {
 			ds.Add(diag.Errorf(plugins.CodeConfig, at, "options of plugin %s cannot be handed over: %v", name, err).WithHint("they travel as JSON, which has no inf and nan"))
+		}
+		if _, err := p.timeout(); err != nil {
+			bad("timeout = %q is no duration", p.Timeout).WithHint(`write timeout = "10s" or "2m"`)
+		}
+		if _, err := p.memory(); err != nil {
+			bad("memory = %q is no size", p.Memory).WithHint(`write memory = "512MB" or "2GB"`)
+		}
+		if len(p.Build) > 0 && p.Path == "" {
+			bad("it has a build command, but no path").WithHint("give the file that the command makes: path = \".ptobuild/plugins/%s%s\"", PluginPrefix, name)
+		}
+		for _, pass := range slices.Sorted(maps.Keys(p.Passes)) {
+			if x := p.Passes[pass]; x.After != "" && x.Before != "" {
+				bad("pass %s cannot stand both after %s and before %s", pass, x.After, x.Before).WithHint("keep one of the two")
+			}
 		}
 	}
 	return ds
@@ -93,6 +303,33 @@ func (p *PluginConfig) options() (string, error) {
 	return string(b), err
 }
 
+func (p *PluginConfig) timeout() (time.Duration, error) {
+	if p.Timeout == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(p.Timeout)
+	if err == nil && d <= 0 {
+		err = fmt.Errorf("%s is not positive", p.Timeout)
+	}
+	return d, err
+}
+
+func (p *PluginConfig) memory() (int64, error) {
+	if p.Memory == "" {
+		return 0, nil
+	}
+	for unit, bytes := range map[string]int64{"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30} {
+		if number, ok := strings.CutSuffix(p.Memory, unit); ok {
+			var n int64
+			if _, err := fmt.Sscanf(strings.TrimSpace(number)+"\n", "%d\n", &n); err != nil || n <= 0 || n > 1<<20 {
+				break
+			}
+			return n * bytes, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is no size", p.Memory)
+}
+
 // pluginAt is the place of a plugin's table.
 func pluginAt(path string, lines []string, name string) diag.Span {
 	for _, form := range []string{"[plugins." + name + "]", "plugins." + name, name} {
@@ -101,17 +338,4 @@ func pluginAt(path string, lines []string, name string) diag.Span {
 		}
 	}
 	return diag.Span{File: path}
-}
-
-func fileSHA256(name string) (string, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

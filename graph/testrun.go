@@ -157,7 +157,7 @@ func (t *Tester) key(ctx context.Context, test *TestConfig, built *Built, job *e
 		return cache.Digest{}, err
 	}
 	k.Bytes("program", wire)
-	t.Builder.addPlugins(k)
+	t.Builder.addPluginsOf(k, built.Program)
 	if t.Toolchain != nil {
 		text, err := t.source(ctx, built)
 		if err != nil {
@@ -312,7 +312,7 @@ func (t *Tester) nativeEngine(built *Built, object []byte) *native.Engine {
 	for i, l := range built.Lines {
 		lines[i] = native.LineSpan{First: int32(l.First), Last: int32(l.Last), Span: l.Span}
 	}
-	return &native.Engine{Exe: t.Exe, Object: object, Source: cppName(built), Lines: lines}
+	return &native.Engine{Exe: t.Exe, Object: object, Source: cppName(built), Lines: lines, Ops: t.Builder.Ops}
 }
 
 // agree checks that the compiled C++ did exactly what its plan says (translation validation).

@@ -22,6 +22,8 @@ import (
 type Workspace struct {
 	Root   string // absolute
 	Config *Config
+	// PluginDev names the executables that take the place of plugins in this run; set it before a Builder is made.
+	PluginDev map[string]string
 	// Trees, when not nil, keeps syntax trees beyond this workspace.
 	Trees *Trees
 

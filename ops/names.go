@@ -247,6 +247,14 @@ func (r *Registry) unknown(name string, args []ir.Expr) *diag.Diagnostic {
 				WithHint("elementwise it is pl.%simum, along an axis pl.row_%s or pl.col_%s", name, name, name)
 		}
 	}
+	if ns, _ := splitName(name); r.missing[ns] != nil {
+		why := r.missing[ns]
+		d := diag.Errorf(why.Code, diag.Span{}, "pl.%s cannot be used: %s", name, why.Message).WithHint("%s", why.Hint)
+		if why.Span.IsValid() {
+			d.WithRelated(why.Span, "the plugin is configured here")
+		}
+		return d
+	}
 	d := diag.Errorf(CodeUnknownOp, diag.Span{}, "Unknown operation '%s%s'", prefix, name)
 	if best := diag.Nearest(name, r.userNames(name)); best != "" {
 		return d.WithHint("did you mean '%s%s'?", prefix, best)

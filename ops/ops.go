@@ -8,6 +8,7 @@ package ops
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -37,6 +38,10 @@ type Spec struct {
 	Infer func(*Site) (ir.Type, *diag.Diagnostic)
 	// Emit gives the plan statements of a host op; nil for ops that may not stand in an orchestration function.
 	Emit func(*EmitSite) ([]plan.Stmt, *diag.Diagnostic)
+	// Verify reports about the calls of one function once all types are known; nil: nothing to check beyond Infer.
+	Verify func(f *ir.Function, calls []*ir.OpCall) diag.List
+	// Evaluate computes a call in a kernel on the simulator, for ops that the evaluator does not know itself. It may be called from several goroutines.
+	Evaluate func(*Evaluation) *diag.Diagnostic
 }
 
 // Where says in which functions an op may stand.
@@ -168,8 +173,10 @@ type EmitSite struct {
 
 // Registry is an immutable set of specs.
 type Registry struct {
-	byName map[string]*Spec
-	sorted []*Spec
+	byName   map[string]*Spec
+	sorted   []*Spec
+	verifies bool
+	missing  map[string]*diag.Diagnostic // namespaces that cannot be used, and why
 }
 
 // NewRegistry makes a registry; of two specs of one name the later one counts.
@@ -180,6 +187,7 @@ func NewRegistry(specs ...*Spec) *Registry {
 	}
 	for _, s := range r.byName {
 		r.sorted = append(r.sorted, s)
+		r.verifies = r.verifies || s.Verify != nil
 	}
 	slices.SortFunc(r.sorted, func(a, b *Spec) int { return cmp.Compare(a.Name, b.Name) })
 	return r
@@ -191,9 +199,25 @@ func (r *Registry) Lookup(name string) *Spec { return r.byName[name] }
 // All returns every spec by name.
 func (r *Registry) All() []*Spec { return r.sorted }
 
+// Verifies reports that some op has a Verify.
+func (r *Registry) Verifies() bool { return r.verifies }
+
 // With returns r extended by more specs.
 func (r *Registry) With(specs ...*Spec) *Registry {
-	return NewRegistry(append(slices.Clone(r.sorted), specs...)...)
+	n := NewRegistry(append(slices.Clone(r.sorted), specs...)...)
+	n.missing = r.missing
+	return n
+}
+
+// Without returns r with a namespace whose ops cannot be used: a use of one is reported with the reason.
+func (r *Registry) Without(namespace string, why *diag.Diagnostic) *Registry {
+	n := *r
+	n.missing = maps.Clone(r.missing)
+	if n.missing == nil {
+		n.missing = map[string]*diag.Diagnostic{}
+	}
+	n.missing[namespace] = why
+	return &n
 }
 
 // EffectOn is the effect on operand i.

@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ops"
 )
 
 // Default returns the passes of the pipeline in order (design: section 5).
@@ -99,6 +101,9 @@ type Hooks struct {
 func Run(ctx *Context, p *ir.Program, ps []*Pass, h Hooks) (*ir.Program, diag.List) {
 	r := runner{ctx: ctx, ops: opInfo(ctx), all: ps, hooks: h, holds: map[ir.Property]bool{}, lost: map[ir.Property]string{}}
 	ctx.diags = ir.Verify(p, r.ops, structural...)
+	if !ctx.diags.HasErrors() {
+		ctx.diags.Add(verifyOps(ctx, p)...)
+	}
 	if ctx.diags.HasErrors() {
 		ps = nil
 	}
@@ -144,6 +149,11 @@ func (r *runner) step(p *ir.Program, pass *Pass) (_ *ir.Program, ok bool) {
 	next, err := r.call(p, pass)
 	if err != nil {
 		r.ctx.diags.Add(diag.AsList(err, codeInternal)...)
+		var refused *Refusal
+		if errors.As(err, &refused) {
+			r.broken(pass, refused.before, refused.after, diag.AsList(refused.err, codeInternal))
+			return nil, false
+		}
 		if len(r.ctx.diags) > before && r.ctx.diags[len(r.ctx.diags)-1].Code == codeInternal {
 			r.broken(pass, p, nil, r.ctx.diags[len(r.ctx.diags)-1:])
 		}
@@ -260,6 +270,51 @@ func (r *runner) ready(p *ir.Program, pass *Pass) bool {
 		r.holds[x] = true
 	}
 	return true
+}
+
+// Refusal is the error of a pass whose result was refused before the manager looked at it.
+type Refusal struct {
+	before, after *ir.Program
+	err           error
+}
+
+// Refuse makes one: Hooks.Broken then shows both programs.
+func Refuse(before, after *ir.Program, err error) error { return &Refusal{before, after, err} }
+
+// With is the same refusal for a better reason.
+func (r *Refusal) With(err error) error { return Refuse(r.before, r.after, err) }
+
+func (r *Refusal) Error() string { return r.err.Error() }
+func (r *Refusal) Unwrap() error { return r.err }
+
+// verifyOps asks the ops that have something to say about the calls of a function.
+func verifyOps(ctx *Context, p *ir.Program) diag.List {
+	if ctx.Ops == nil || !ctx.Ops.Verifies() {
+		return nil
+	}
+	var ds diag.List
+	for _, f := range p.Funcs {
+		var specs []*ops.Spec
+		calls := map[*ops.Spec][]*ir.OpCall{}
+		ir.Inspect(f.Body, func(s ir.Stmt) bool {
+			ir.Exprs(s, func(e ir.Expr) bool {
+				if c, ok := e.(*ir.OpCall); ok {
+					if spec := ctx.Ops.Lookup(c.Op); spec != nil && spec.Verify != nil {
+						if calls[spec] == nil {
+							specs = append(specs, spec)
+						}
+						calls[spec] = append(calls[spec], c)
+					}
+				}
+				return true
+			})
+			return true
+		})
+		for _, spec := range specs {
+			ds.Add(spec.Verify(f, calls[spec])...)
+		}
+	}
+	return ds
 }
 
 func (r *runner) broken(pass *Pass, before, after *ir.Program, ds diag.List) {

@@ -17,4 +17,13 @@ const (
 	CodeHelper      diag.Code = "PTO-L011" // ptobuild-plugin-host is missing, of another version, or ended
 	CodeDescription diag.Code = "PTO-L012" // it describes an op or pass that the core cannot accept
 	CodeReport      diag.Code = "PTO-L013" // a report of the plugin about the program, without a code of its own
+	CodeOption      diag.Code = "PTO-L014" // an option that the plugin does not accept
+	CodeMemory      diag.Code = "PTO-L015" // it wanted more memory than it may have
+	CodeTemplate    diag.Code = "PTO-L016" // it emitted what the core cannot accept
+	CodeGrant       diag.Code = "PTO-L017" // a pass changed what it was not granted
+	CodeProof       diag.Code = "PTO-L018" // a pass claims something that does not hold
+	CodeLock        diag.Code = "PTO-L019" // Pto.lock is missing an entry, unreadable or out of date
+	CodeBuild       diag.Code = "PTO-L020" // its build command failed
+	CodeDev         diag.Code = "PTO-L021" // a plugin is replaced on the command line
+	CodeConformance diag.Code = "PTO-L022" // it fails a conformance check
 )

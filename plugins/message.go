@@ -8,13 +8,14 @@ import (
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ops"
 	"github.com/ptobuild/ptobuild/passes"
+	"github.com/ptobuild/ptobuild/plugins/template"
 )
 
 // The pipe between client and ptobuild-plugin-host: a gob stream each way, which frames its messages itself. The client begins with a Hello, the helper
 // answers with a HelloReply; then come Requests and, in any order, one Response each. The helper ends when its input ends.
 
 // PipeVersion is the version of these messages. Both programs are built together; a helper that was left behind by an upgrade says so.
-const PipeVersion = 1
+const PipeVersion = 2
 
 // Hello is the first message to the helper.
 type Hello struct {
@@ -27,25 +28,32 @@ type HelloReply struct {
 	Version int
 }
 
-// Request is one call of a plugin: Infer, Run, or a Description when both are nil.
+// Request is one call of a plugin: the field that is set, or a Description when none is.
 type Request struct {
-	ID     uint64
-	Plugin string
-	Infer  *InferRequest
-	Run    *RunRequest
+	ID       uint64
+	Plugin   string
+	Infer    *InferRequest
+	Verify   *VerifyRequest
+	Emit     *EmitRequest
+	Evaluate *EvaluateRequest
+	Run      *RunRequest
 }
 
 // Response answers the request of the same ID. With an error in Failure the rest is nil.
 type Response struct {
-	ID      uint64
-	Failure diag.List
-	Desc    *Description
-	Infer   *InferResponse
-	Run     *RunResponse
+	ID       uint64
+	Failure  diag.List
+	Desc     *Description
+	Infer    *InferResponse
+	Verify   *VerifyResponse
+	Emit     *EmitResponse
+	Evaluate *EvaluateResponse
+	Run      *RunResponse
 }
 
 // InferRequest asks for the result types of op calls: see EncodeCalls.
 type InferRequest struct {
+	Ops     []string // the names of the ops, each once
 	Calls   []byte
 	Lenient bool
 }
@@ -62,6 +70,42 @@ type CallError struct {
 	Diag *diag.Diagnostic
 }
 
+// VerifyRequest asks for reports about the calls of one function.
+type VerifyRequest struct {
+	Function string
+	Calls    []byte
+}
+
+// VerifyResponse holds reports of any severity.
+type VerifyResponse struct {
+	Reports []CallError
+}
+
+// EmitRequest asks what calls in orchestration functions become. Bound says by call whether its result has a name.
+type EmitRequest struct {
+	Ops   []string
+	Calls []byte
+	Bound []bool
+}
+
+// EmitResponse has a template per call, and reports about some.
+type EmitResponse struct {
+	Templates []*template.Template
+	Errors    []CallError
+}
+
+// EvaluateRequest asks for the numbers of one call; the Data of its elements is in a file (see EvaluationFile).
+type EvaluateRequest struct {
+	Evaluation *ops.Evaluation
+	File       string
+}
+
+// EvaluateResponse is what does not travel in the file.
+type EvaluateResponse struct {
+	Error  *diag.Diagnostic
+	Scalar any
+}
+
 // RunRequest runs a pass over the functions of a program.
 type RunRequest struct {
 	Pass      string
@@ -75,9 +119,11 @@ type RunRequest struct {
 // RunResponse is what the pass made of them.
 type RunResponse struct {
 	Unchanged bool
-	Functions []byte
+	Functions []byte   // all functions, or with Order those that changed or are new
+	Order     []string // the names of all functions of the new program
 	Diags     diag.List
 	Notes     []Note
+	Fusions   []passes.Fusion
 }
 
 // Note is a decision told to --explain.

@@ -24,13 +24,24 @@ import (
 type Config struct {
 	Name    string // also the namespace of its ops and passes
 	Path    string // of the executable
-	Version string // that it must have, "" for any
+	Version string // a constraint (see VersionFits), "" for any
 	SHA256  string // that the file must have, in hex, "" for any
 	Options string // for the plugin: a JSON object, "" for none
 	// Timeout bounds each call; 0 means 30 s.
 	Timeout time.Duration
-	Pos     diag.Span // where it is configured: the place of reports that have no better one
+	// Memory bounds what it may allocate, in bytes; 0 means 2 GB.
+	Memory int64
+	MTLS   bool      // encrypt and authenticate the connection
+	Pos    diag.Span // where it is configured: the place of reports that have no better one
 }
+
+const (
+	DefaultTimeout = 30 * time.Second
+	DefaultMemory  = 2 << 30
+)
+
+// Identity is what answers of the plugin depend on besides the question: its file and its options.
+func (c *Config) Identity() string { return c.SHA256 + " " + c.Options }
 
 // Check reports what is wrong with a configuration, nil if nothing is.
 func (c *Config) Check() *diag.Diagnostic {
@@ -44,6 +55,11 @@ func (c *Config) Check() *diag.Diagnostic {
 		return diag.Errorf(CodeConfig, diag.Span{}, "plugin %s has no path", c.Name).WithHint(`give its executable: path = "tools/ptobuild-plugin-%s"`, c.Name)
 	case c.Timeout < 0:
 		return diag.Errorf(CodeConfig, diag.Span{}, "plugin %s has a negative timeout", c.Name)
+	case c.Memory < 0:
+		return diag.Errorf(CodeConfig, diag.Span{}, "plugin %s has a negative amount of memory", c.Name)
+	}
+	if why := CheckVersion(c.Version); why != "" {
+		return diag.Errorf(CodeConfig, diag.Span{}, "the version of plugin %s: %s", c.Name, why).WithHint(`write version = "1.2.0", ">=1.2, <2", "^1.2" or "~1.2"`)
 	}
 	return nil
 }
@@ -64,8 +80,19 @@ func isName(s string) bool {
 type Pass struct {
 	*passes.Pass
 	After, Before string
+	Grant         *Grant    // what it may change; nil: everything
 	Pos           diag.Span // where its plugin is configured; set by the client
 }
+
+// Grant is what a pass may do to a program.
+type Grant struct {
+	Functions []ir.FuncType // kinds of functions that it may change
+	Add       bool          // it may add functions
+	Remove    bool          // it may remove functions of these kinds
+}
+
+// Allows reports that functions of a kind may be changed.
+func (g *Grant) Allows(t ir.FuncType) bool { return g == nil || slices.Contains(g.Functions, t) }
 
 // Arrange puts passes of plugins into a pipeline. Passes that name the same neighbour keep their order; a pass may name one that was placed before it.
 func Arrange(pipeline []*passes.Pass, extra []Pass) ([]*passes.Pass, diag.List) {
@@ -108,10 +135,31 @@ func passNames(ps []*passes.Pass) []string {
 // Description is what a plugin serves. Its ops and passes are data: functions are nil.
 type Description struct {
 	Name, Version string
+	Doc           string
+	Minor         int      // of the protocol that it was built with
+	Capabilities  []string // that it has
+	Options       []Option
 	Ops           []*ops.Spec
-	Infers        []bool // by op: it has a type rule
+	Can           []Can // by op
 	Passes        []Pass
 }
+
+// Can says which questions about an op a plugin answers.
+type Can struct{ Infer, Verify, Emit, Evaluate bool }
+
+// Capabilities of the protocol: what a host or a plugin can do beyond version 1.0.
+const (
+	CanVerify   = "verify"
+	CanEmit     = "emit"
+	CanEvaluate = "evaluate"
+	CanParts    = "parts" // passes answer with the functions that changed
+
+	// Minor is the version of the protocol within v1.
+	Minor = 1
+)
+
+// Capabilities are all of this version.
+var Capabilities = []string{CanVerify, CanEmit, CanEvaluate, CanParts}
 
 // Check reports what the core cannot accept: names outside of the plugin's namespace, repeats, fields that contradict each other. The SDK checks
 // the same, so that its author sees it first.
@@ -122,6 +170,13 @@ func (d *Description) Check() diag.List {
 	}
 	for _, p := range d.Passes {
 		c.pass(p)
+	}
+	names := map[string]bool{}
+	for _, o := range d.Options {
+		if !isName(o.Name) || names[o.Name] || o.Kind > StringsOption {
+			c.errorf("%q cannot be the name of an option, or comes twice", o.Name)
+		}
+		names[o.Name] = true
 	}
 	return c.ds
 }

@@ -39,6 +39,7 @@ func (a *app) builder(ctx context.Context, ws *graph.Workspace, profile string, 
 	if err != nil {
 		return nil, err
 	}
+	a.report(b.PluginNotes, ws)
 	b.Args, b.Entry, b.Factory = args, f.entry, f.factory
 	a.current = b
 	return b, nil

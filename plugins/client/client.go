@@ -41,29 +41,56 @@ type Client struct {
 	helper  string
 	configs []plugins.Config
 
-	mu      sync.Mutex // of what follows
-	cmd     *exec.Cmd
-	in      io.WriteCloser
-	enc     *gob.Encoder
-	out     io.Closer
-	ended   chan struct{} // closed when the helper's output ended
-	next    uint64
-	waiting map[uint64]chan *plugins.Response
-	broken  *diag.Diagnostic
-	stderr  tail
+	mu        sync.Mutex // of what follows
+	cmd       *exec.Cmd
+	in        io.WriteCloser
+	enc       *gob.Encoder
+	out       io.Closer
+	ended     chan struct{} // closed when the helper's output ended
+	next      uint64
+	waiting   map[uint64]chan *plugins.Response
+	broken    *diag.Diagnostic
+	stderr    tail
+	shared    string // folder of files that hand data to plugins
+	fileCount int
 
-	answers sync.Map // request bytes → *plugins.InferResponse
+	memories  map[string]*memory // by plugin
+	types     sync.Map           // memoKey → *inferred
+	templates sync.Map           // memoKey → *template.Template
+	batchers  sync.Map           // memoKey → *batcher
+	numbers   numbers
+	files     sync.Pool // of *os.File
 }
 
-// New makes a client for plugins in the order of their names in ptobuild's pipeline; it starts nothing. When ctx ends, calls end with its error. Close it
-// when done.
-func New(ctx context.Context, helper string, configs []plugins.Config) *Client {
-	return &Client{ctx: ctx, helper: helper, configs: configs, waiting: map[uint64]chan *plugins.Response{}}
+// New makes a client for plugins in the order of their names in ptobuild's pipeline; it starts nothing. When ctx ends, calls end with its error. Answers of
+// plugins whose digest is known are kept in the folder memory, if it is not "". Close the client when done.
+func New(ctx context.Context, helper string, configs []plugins.Config, memoryDir string) *Client {
+	c := &Client{ctx: ctx, helper: helper, configs: configs, waiting: map[uint64]chan *plugins.Response{}, memories: map[string]*memory{}}
+	for i := range configs {
+		if conf := &configs[i]; memoryDir != "" && conf.SHA256 != "" {
+			c.memories[conf.Name] = &memory{path: memoryPath(memoryDir, conf)}
+		}
+	}
+	return c
+}
+
+// Started reports that a plugin was really needed.
+func (c *Client) Started() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.next > 0
 }
 
 // Close ends the helper and with it all plugins.
 func (c *Client) Close() error {
+	for _, m := range c.memories {
+		m.save()
+	}
 	c.mu.Lock()
+	if c.shared != "" {
+		_ = os.RemoveAll(c.shared) // of no use to anybody
+		c.shared = ""
+	}
 	cmd, in, out := c.cmd, c.in, c.out
 	c.cmd = nil
 	if c.broken == nil {
@@ -141,11 +168,6 @@ func (c *Client) lost(what string) *diag.Diagnostic {
 
 // start starts the helper and greets it; the lock is held.
 func (c *Client) start() *diag.Diagnostic {
-	for i := range c.configs {
-		if d := c.configs[i].Check(); d != nil {
-			return at(d, c.configs[i].Pos)
-		}
-	}
 	cmd := exec.Command(c.helper)
 	cmd.SysProcAttr = ownGroup() // Ctrl-C is for us to handle
 	cmd.Stderr = &c.stderr

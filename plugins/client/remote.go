@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -11,48 +12,85 @@ import (
 	"github.com/ptobuild/ptobuild/plugins"
 )
 
-// Load starts the plugins and returns what they add: ops for the registry, and passes for plugins.Arrange, named PLUGIN.PASS. A plugin that fails adds
-// nothing and is reported; the others still count.
-func (c *Client) Load() ([]*ops.Spec, []plugins.Pass, diag.List) {
-	var specs []*ops.Spec
-	var ps []plugins.Pass
-	var ds diag.List
-	for i := range c.configs {
-		pos := c.configs[i].Pos
-		d, failed := c.describe(c.configs[i].Name)
-		if failed != nil {
-			ds.Add(blame(failed, pos)...)
-			continue
-		}
-		own := ownOps(d)
-		specs = append(specs, d.Ops...)
-		for _, p := range d.Passes {
-			ps = append(ps, c.pass(d.Name, p, own, pos))
-		}
-	}
-	// Without the helper each plugin fails alike.
-	return specs, ps, ds.Sort()
+// Loaded is what the plugins add to the core.
+type Loaded struct {
+	Ops    []*ops.Spec    // for the registry
+	Passes []plugins.Pass // for plugins.Arrange, named PLUGIN.PASS
+	// Failed are the plugins that cannot be used, by name, with what is wrong.
+	Failed map[string]diag.List
+	About  map[string]*plugins.Description
 }
 
-// describe asks one plugin what it serves and gives its ops their type rules.
-func (c *Client) describe(name string) (*plugins.Description, diag.List) {
-	resp, err := c.call(&plugins.Request{Plugin: name})
-	if err != nil {
-		return nil, diag.AsList(err, plugins.CodeHelper)
+// Reports are those about all failures.
+func (l *Loaded) Reports() diag.List {
+	var ds diag.List
+	for _, f := range l.Failed {
+		ds.Add(f...)
 	}
-	d := resp.Desc
-	if d == nil || len(d.Infers) != len(d.Ops) {
-		return nil, diag.List{answer(name, "describing itself", errors.New("parts are missing"))}
-	}
-	if ds := d.Check(); ds.HasErrors() {
-		return nil, ds
-	}
-	for i, s := range d.Ops {
-		if d.Infers[i] {
-			s.Infer = func(site *ops.Site) (ir.Type, *diag.Diagnostic) { return c.infer(name, site) }
+	return ds.Sort() // without the helper each plugin fails alike
+}
+
+// Load asks the plugins what they serve; those whose answer is remembered are not started. A plugin that fails adds nothing; the others still count.
+func (c *Client) Load() *Loaded {
+	l := &Loaded{Failed: map[string]diag.List{}, About: map[string]*plugins.Description{}}
+	for i := range c.configs {
+		conf := &c.configs[i]
+		d, failed := c.describe(conf)
+		if failed != nil {
+			l.Failed[conf.Name] = blame(failed, conf.Pos)
+			continue
+		}
+		l.About[conf.Name] = d
+		own := ownOps(d)
+		l.Ops = append(l.Ops, d.Ops...)
+		for _, p := range d.Passes {
+			l.Passes = append(l.Passes, c.pass(d.Name, p, own, conf.Pos))
 		}
 	}
+	return l
+}
+
+// describe asks one plugin what it serves and gives its ops their functions.
+func (c *Client) describe(conf *plugins.Config) (*plugins.Description, diag.List) {
+	name := conf.Name
+	if d := conf.Check(); d != nil {
+		return nil, diag.List{d}
+	}
+	key := keyOf("describe", conf.Version)
+	d := &plugins.Description{}
+	if !c.recall(name, key, d) {
+		resp, err := c.call(&plugins.Request{Plugin: name})
+		if err != nil {
+			return nil, diag.AsList(err, plugins.CodeHelper)
+		}
+		if d = resp.Desc; d == nil || len(d.Can) != len(d.Ops) {
+			return nil, diag.List{answer(name, "describing itself", errors.New("parts are missing"))}
+		}
+		if ds := d.Check(); ds.HasErrors() {
+			return nil, ds
+		}
+		c.remember(name, key, d)
+	}
+	for i, s := range d.Ops {
+		c.equip(name, s, d.Can[i])
+	}
 	return d, nil
+}
+
+// equip gives an op the functions that the plugin serves.
+func (c *Client) equip(name string, s *ops.Spec, can plugins.Can) {
+	if can.Infer {
+		s.Infer = func(site *ops.Site) (ir.Type, *diag.Diagnostic) { return c.infer(name, site) }
+	}
+	if can.Verify {
+		s.Verify = func(f *ir.Function, calls []*ir.OpCall) diag.List { return c.verify(name, f, calls) }
+	}
+	if can.Evaluate {
+		s.Evaluate = func(e *ops.Evaluation) *diag.Diagnostic { return c.evaluate(name, s, e) }
+	}
+	if can.Emit {
+		s.Emit = c.emitter(name, s)
+	}
 }
 
 func ownOps(d *plugins.Description) map[string]bool {
@@ -63,58 +101,34 @@ func ownOps(d *plugins.Description) map[string]bool {
 	return own
 }
 
-// infer asks for the result type of one call. The type rules of a plugin are functions of the call, so an answer is kept; the same bytes may be about
-// other variables, which the table of each request tells apart.
-func (c *Client) infer(plugin string, s *ops.Site) (ir.Type, *diag.Diagnostic) {
-	const what = "inferring types"
-	call := &ir.OpCall{Op: s.Spec.Name, Args: s.Args, Kwargs: s.Kwargs, Typ: ir.Unknown, Pos: s.Pos}
-	table := ir.NewVarTable()
-	data, err := plugins.EncodeCalls([]*ir.OpCall{call}, table)
+// verify asks for reports about the calls of a function.
+func (c *Client) verify(plugin string, f *ir.Function, calls []*ir.OpCall) diag.List {
+	data, err := plugins.EncodeCalls(calls, ir.NewVarTable())
 	if err != nil {
-		return nil, diag.Errorf(plugins.CodeAnswer, s.Pos, "%s cannot be sent to plugin %s: %v", s.Spec.Name, plugin, err)
+		return diag.List{diag.Errorf(plugins.CodeAnswer, f.Pos, "function %s cannot be sent to plugin %s: %v", f.Name, plugin, err)}
 	}
-	key := plugin + "\x00" + string(data)
-	if s.Lenient {
-		key += "\x00"
-	}
-	kept, ok := c.answers.Load(key)
-	if !ok {
-		resp, err := c.call(&plugins.Request{Plugin: plugin, Infer: &plugins.InferRequest{Calls: data, Lenient: s.Lenient}})
+	req := &plugins.VerifyRequest{Function: f.Name, Calls: data}
+	key := keyOf("verify", f.Name, string(data))
+	var kept plugins.VerifyResponse
+	if !c.recall(plugin, key, &kept) {
+		resp, err := c.call(&plugins.Request{Plugin: plugin, Verify: req})
 		if err != nil {
-			return nil, at(diag.AsList(err, plugins.CodeHelper)[0], s.Pos)
+			return diag.List{at(diag.AsList(err, plugins.CodeHelper)[0], calls[0].Pos)}
 		}
-		kept = resp.Infer
-		c.answers.Store(key, kept)
-	}
-	resp, _ := kept.(*plugins.InferResponse)
-	if resp == nil {
-		return nil, at(answer(plugin, what, errors.New("parts are missing")), s.Pos)
-	}
-	for _, e := range resp.Errors {
-		if e.Diag != nil {
-			return nil, at(e.Diag, s.Pos)
+		if resp.Verify == nil {
+			return diag.List{at(answer(plugin, "verifying function "+f.Name, errors.New("parts are missing")), f.Pos)}
 		}
+		kept = *resp.Verify
+		c.remember(plugin, key, &kept)
 	}
-	calls, err := plugins.DecodeCalls(resp.Calls, table)
-	if err == nil && (len(calls) != 1 || calls[0].Op != call.Op) {
-		err = errors.New("they are not the calls that were asked about")
+	var ds diag.List
+	for _, r := range kept.Reports {
+		if r.Diag == nil || r.Call < 0 || r.Call >= len(calls) {
+			continue
+		}
+		ds.Add(at(r.Diag, calls[r.Call].Pos))
 	}
-	if err == nil {
-		err = checkResult(s.Spec, calls[0].Typ)
-	}
-	if err != nil {
-		return nil, at(answer(plugin, what, err), s.Pos)
-	}
-	return calls[0].Typ, nil
-}
-
-// checkResult compares a type with what the spec says about the result.
-func checkResult(s *ops.Spec, t ir.Type) error {
-	_, scalar := t.(*ir.ScalarType)
-	if k := s.Result.Kind; scalar && (k == ops.Fresh || k == ops.View || k == ops.InPlace) {
-		return errors.New("the result of " + s.Name + " has storage by its spec, but its type is a scalar")
-	}
-	return nil
+	return ds
 }
 
 // pass makes a pass of the pipeline out of a description.
@@ -122,30 +136,41 @@ func (c *Client) pass(plugin string, p plugins.Pass, own map[string]bool, pos di
 	n := *p.Pass
 	n.Name, n.Plugin = plugin+"."+p.Name, plugin
 	n.Run = func(ctx *passes.Context, prog *ir.Program) (*ir.Program, error) {
-		out, err := c.run(ctx, plugin, p.Name, own, prog)
-		if err != nil {
+		out, err := c.run(ctx, plugin, p, own, prog)
+		var refused *passes.Refusal
+		switch {
+		case errors.As(err, &refused):
+			return nil, refused.With(blame(diag.AsList(err, plugins.CodeHelper), pos))
+		case err != nil:
 			return nil, blame(diag.AsList(err, plugins.CodeHelper), pos)
 		}
 		return out, nil
 	}
-	return plugins.Pass{Pass: &n, After: p.After, Before: p.Before, Pos: pos}
+	return plugins.Pass{Pass: &n, After: p.After, Before: p.Before, Grant: p.Grant, Pos: pos}
 }
 
 // run sends the functions of a program to a pass and takes back what it made of them.
-func (c *Client) run(ctx *passes.Context, plugin, pass string, own map[string]bool, p *ir.Program) (*ir.Program, error) {
+func (c *Client) run(ctx *passes.Context, plugin string, pass plugins.Pass, own map[string]bool, p *ir.Program) (*ir.Program, error) {
+	what := "running pass " + pass.Name
 	table := ir.NewVarTable()
 	data, err := ir.MarshalFunctions(p.Funcs, table)
 	if err != nil {
-		return nil, diag.Errorf(plugins.CodeAnswer, diag.Span{}, "the program cannot be sent to pass %s of plugin %s: %v", pass, plugin, err)
+		return nil, diag.Errorf(plugins.CodeAnswer, diag.Span{}, "the program cannot be sent to pass %s of plugin %s: %v", pass.Name, plugin, err)
 	}
-	req := &plugins.RunRequest{Pass: pass, Program: p.Name, Functions: data, Options: ctx.Options, Explain: ctx.Explain != nil, Foreign: foreign(ctx.Ops, own)}
-	resp, err := c.call(&plugins.Request{Plugin: plugin, Run: req})
-	if err != nil {
-		return nil, err
-	}
-	r := resp.Run
-	if r == nil {
-		return nil, answer(plugin, "running pass "+pass, errors.New("parts are missing"))
+	req := &plugins.RunRequest{Pass: pass.Name, Program: p.Name, Functions: data, Options: ctx.Options, Explain: ctx.Explain != nil, Foreign: foreign(ctx.Ops, own)}
+	key := keyOf("run", pass.Name, p.Name, string(data), fmt.Sprint(req.Options, req.Explain), namesOf(req.Foreign))
+	var r plugins.RunResponse
+	if !c.recall(plugin, key, &r) {
+		resp, err := c.call(&plugins.Request{Plugin: plugin, Run: req})
+		if err != nil {
+			return nil, err
+		}
+		if resp.Run == nil {
+			return nil, answer(plugin, what, errors.New("parts are missing"))
+		}
+		if r = *resp.Run; !r.Diags.HasErrors() {
+			c.remember(plugin, key, &r)
+		}
 	}
 	for _, n := range r.Notes {
 		ctx.Note(n.At, n.Text)
@@ -161,9 +186,92 @@ func (c *Client) run(ctx *passes.Context, plugin, pass string, own map[string]bo
 	}
 	fs, err := ir.UnmarshalFunctions(r.Functions, table)
 	if err != nil {
-		return nil, answer(plugin, "running pass "+pass, err)
+		return nil, answer(plugin, what, err)
 	}
-	return &ir.Program{Name: p.Name, Funcs: fs, Pos: p.Pos}, nil
+	out, err := assemble(p, fs, r.Order)
+	if err != nil {
+		return nil, answer(plugin, what, err)
+	}
+	if err := checkGrant(plugin, pass, p, out); err != nil {
+		return nil, passes.Refuse(p, out, err)
+	}
+	if len(r.Fusions) > 0 {
+		if err := passes.CheckFusions(p, out, r.Fusions); err != nil {
+			d := diag.Errorf(plugins.CodeProof, diag.Span{}, "pass %s of plugin %s claims a fusion that does not hold: %v", pass.Name, plugin, err).
+				WithHint("this is a defect of the plugin; report it to its author with the dumps before and after the pass")
+			return nil, passes.Refuse(p, out, d)
+		}
+	}
+	return out, nil
+}
+
+// assemble makes the program that a pass gave: with an order, out of the functions that changed and those that did not.
+func assemble(p *ir.Program, fs []*ir.Function, order []string) (*ir.Program, error) {
+	out := &ir.Program{Name: p.Name, Funcs: fs, Pos: p.Pos}
+	if len(order) == 0 {
+		return out, nil
+	}
+	changed := map[string]*ir.Function{}
+	for _, f := range fs {
+		if changed[f.Name] != nil {
+			return nil, fmt.Errorf("function %s comes twice", f.Name)
+		}
+		changed[f.Name] = f
+	}
+	old := map[string]*ir.Function{}
+	for _, f := range p.Funcs {
+		old[f.Name] = f
+	}
+	out.Funcs = nil
+	for _, name := range order {
+		f := changed[name]
+		delete(changed, name)
+		if f == nil {
+			f = old[name]
+		}
+		if f == nil {
+			return nil, fmt.Errorf("function %s stands in the order but is missing", name)
+		}
+		out.Funcs = append(out.Funcs, f)
+	}
+	if len(changed) > 0 {
+		return nil, errors.New("a function that changed is missing in the order")
+	}
+	return out, nil
+}
+
+// checkGrant compares a program before and after a pass with what the pass was granted.
+func checkGrant(plugin string, pass plugins.Pass, before, after *ir.Program) error {
+	g := pass.Grant
+	if g == nil {
+		return nil
+	}
+	refuse := func(f *ir.Function, did string) error {
+		return diag.Errorf(plugins.CodeGrant, f.Pos, "pass %s of plugin %s %s function %s (%s), which it was not granted", pass.Name, plugin, did, f.Name, f.Type).
+			WithHint("this is a defect of the plugin; report it to its author with the dumps before and after the pass")
+	}
+	now := map[string]*ir.Function{}
+	for _, f := range after.Funcs {
+		now[f.Name] = f
+	}
+	for _, f := range before.Funcs {
+		n := now[f.Name]
+		delete(now, f.Name)
+		switch {
+		case n == f:
+		case n == nil && !(g.Remove && g.Allows(f.Type)):
+			return refuse(f, "removed")
+		case n == nil || g.Allows(f.Type):
+		case !ir.EqualFunctions(f, n):
+			return refuse(f, "changed")
+		}
+	}
+	for _, f := range after.Funcs {
+		if now[f.Name] == f && !g.Add {
+			return refuse(f, "added")
+		}
+	}
+	return nil
 }
 
 // foreign are the ops that a plugin does not know by itself.
@@ -178,6 +286,14 @@ func foreign(r *ops.Registry, own map[string]bool) []*ops.Spec {
 		}
 	}
 	return out
+}
+
+func namesOf(specs []*ops.Spec) string {
+	var text string
+	for _, s := range specs {
+		text += fmt.Sprintf("%s %v %v %v %v %v\n", s.Name, s.Params, s.Kwargs, s.Where, s.Result, s.Effects)
+	}
+	return text
 }
 
 // answer is the report about an answer that breaks the protocol.

@@ -8,7 +8,10 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,10 +24,8 @@ import (
 	"github.com/ptobuild/ptobuild/plugins/proto"
 )
 
-const (
-	defaultTimeout = 30 * time.Second
-	startTimeout   = 10 * time.Second
-)
+// startTimeout bounds the way from the start of a process to its configuration.
+const startTimeout = 10 * time.Second
 
 // Host runs the plugins of one workspace.
 type Host struct {
@@ -41,7 +42,10 @@ func New(configs []plugins.Config) (*Host, error) {
 	h := &Host{temp: temp, plugins: map[string]*Plugin{}}
 	for _, c := range configs {
 		if c.Timeout == 0 {
-			c.Timeout = defaultTimeout
+			c.Timeout = plugins.DefaultTimeout
+		}
+		if c.Memory == 0 {
+			c.Memory = plugins.DefaultMemory
 		}
 		h.plugins[c.Name] = &Plugin{config: c, temp: temp}
 	}
@@ -73,9 +77,10 @@ type Plugin struct {
 
 // Describe asks what the plugin serves.
 func (p *Plugin) Describe(ctx context.Context) (*plugins.Description, error) {
+	const what = "describing itself"
 	d := &plugins.Description{}
-	err := p.call(ctx, "describing itself", func(ctx context.Context, c *process) error {
-		*d = plugins.Description{Name: c.name, Version: c.version}
+	err := p.call(ctx, what, func(ctx context.Context, c *process) error {
+		*d = c.about
 		specs, err := c.ops.Specs(ctx, &proto.SpecsRequest{})
 		if err != nil {
 			return err
@@ -83,16 +88,22 @@ func (p *Plugin) Describe(ctx context.Context) (*plugins.Description, error) {
 		for _, m := range specs.Ops {
 			s, err := m.Spec()
 			if err != nil {
-				return p.answer("describing itself", err)
+				return p.answer(what, err)
 			}
-			d.Ops, d.Infers = append(d.Ops, s), append(d.Infers, m.Infers)
+			can := m.Can()
+			can.Verify, can.Emit, can.Evaluate = can.Verify && c.can(plugins.CanVerify), can.Emit && c.can(plugins.CanEmit), can.Evaluate && c.can(plugins.CanEvaluate)
+			d.Ops, d.Can = append(d.Ops, s), append(d.Can, can)
 		}
 		described, err := c.passes.Describe(ctx, &proto.DescribeRequest{})
 		if err != nil {
 			return err
 		}
 		for _, m := range described.Passes {
-			d.Passes = append(d.Passes, m.Pass())
+			x, err := m.Pass()
+			if err != nil {
+				return p.answer(what, err)
+			}
+			d.Passes = append(d.Passes, x)
 		}
 		return nil
 	})
@@ -102,14 +113,79 @@ func (p *Plugin) Describe(ctx context.Context) (*plugins.Description, error) {
 // Infer asks for result types. The answer is not decoded here: the client knows the variables.
 func (p *Plugin) Infer(ctx context.Context, r *plugins.InferRequest) (*plugins.InferResponse, error) {
 	out := &plugins.InferResponse{}
-	err := p.call(ctx, "inferring types", func(ctx context.Context, c *process) error {
+	err := p.call(ctx, asking("inferring types", r.Ops), func(ctx context.Context, c *process) error {
 		resp, err := c.ops.InferTypes(ctx, &proto.InferTypesRequest{Calls: r.Calls, Lenient: r.Lenient})
 		if err != nil {
 			return err
 		}
-		*out = plugins.InferResponse{Calls: resp.Calls}
-		for _, e := range resp.Errors {
-			out.Errors = append(out.Errors, plugins.CallError{Call: int(e.Call), Diag: e.Diagnostic.Diag()})
+		*out = plugins.InferResponse{Calls: resp.Calls, Errors: proto.CallErrors(resp.Errors)}
+		return nil
+	})
+	return out, err
+}
+
+// asking says what a question is about: the ops, as far as they are few.
+func asking(what string, ops []string) string {
+	if n := len(ops); n > 3 {
+		return fmt.Sprintf("%s of %s and %d more ops", what, ops[0], n-1)
+	}
+	return what + " of " + strings.Join(ops, ", ")
+}
+
+// Verify asks for reports about the calls of a function.
+func (p *Plugin) Verify(ctx context.Context, r *plugins.VerifyRequest) (*plugins.VerifyResponse, error) {
+	out := &plugins.VerifyResponse{}
+	err := p.call(ctx, "verifying function "+r.Function, func(ctx context.Context, c *process) error {
+		resp, err := c.ops.Verify(ctx, &proto.VerifyRequest{Function: r.Function, Calls: r.Calls})
+		if err == nil {
+			*out = plugins.VerifyResponse{Reports: proto.CallErrors(resp.Reports)}
+		}
+		return err
+	})
+	return out, err
+}
+
+// Emit asks for templates.
+func (p *Plugin) Emit(ctx context.Context, r *plugins.EmitRequest) (*plugins.EmitResponse, error) {
+	out := &plugins.EmitResponse{}
+	what := asking("emitting C++", r.Ops)
+	err := p.call(ctx, what, func(ctx context.Context, c *process) error {
+		resp, err := c.ops.Emit(ctx, &proto.EmitRequest{Calls: r.Calls, Bound: r.Bound})
+		if err != nil {
+			return err
+		}
+		*out = plugins.EmitResponse{Errors: proto.CallErrors(resp.Errors)}
+		for _, m := range resp.Templates {
+			t, err := m.Template()
+			if err != nil {
+				return p.answer(what, err)
+			}
+			out.Templates = append(out.Templates, t)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Evaluate asks for the numbers of a call; elements are in a file.
+func (p *Plugin) Evaluate(ctx context.Context, r *plugins.EvaluateRequest) (*plugins.EvaluateResponse, error) {
+	out := &plugins.EvaluateResponse{}
+	what := "evaluating " + r.Evaluation.Op
+	m, err := proto.FromEvaluation(r.Evaluation, r.File)
+	if err != nil {
+		return nil, p.answer(what, err)
+	}
+	err = p.call(ctx, what, func(ctx context.Context, c *process) error {
+		resp, err := c.ops.Evaluate(ctx, m)
+		if err != nil {
+			return err
+		}
+		*out = plugins.EvaluateResponse{}
+		if resp.Error != nil {
+			out.Error = resp.Error.Diag()
+		}
+		if out.Scalar, err = proto.ScalarOf(resp.Scalar); err != nil {
+			return p.answer(what, err)
 		}
 		return nil
 	})
@@ -130,7 +206,7 @@ func (p *Plugin) Run(ctx context.Context, r *plugins.RunRequest) (*plugins.RunRe
 		if err != nil {
 			return err
 		}
-		*out = plugins.RunResponse{Unchanged: resp.Unchanged, Functions: resp.Functions, Diags: proto.Diags(resp.Diagnostics)}
+		*out = plugins.RunResponse{Unchanged: resp.Unchanged, Functions: resp.Functions, Order: resp.Order, Diags: proto.Diags(resp.Diagnostics), Fusions: proto.Fusions(resp.Fusions)}
 		for _, n := range resp.Notes {
 			out.Notes = append(out.Notes, plugins.Note{At: n.Span.Span(), Text: n.Text})
 		}
@@ -142,7 +218,7 @@ func (p *Plugin) Run(ctx context.Context, r *plugins.RunRequest) (*plugins.RunRe
 func fromSpecs(specs []*ops.Spec) ([]*proto.OpSpec, error) {
 	var out []*proto.OpSpec
 	for _, s := range specs {
-		m, err := proto.FromSpec(s, false)
+		m, err := proto.FromSpec(s, plugins.Can{})
 		if err != nil {
 			return nil, err
 		}
@@ -167,17 +243,20 @@ func (p *Plugin) call(ctx context.Context, what string, f func(context.Context, 
 			return err
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case code == codes.Unavailable:
+		case code == codes.Unavailable, code == codes.Internal && !c.alive():
 			how, last := p.discard(c)
-			d = diag.Errorf(plugins.CodeCrash, diag.Span{}, "plugin %s ended while %s (%s), and again after a restart", p.config.Name, what, how).
-				WithHint("this is a defect of the plugin; report it to its author%s", said(last))
+			d = p.ended(what, how, last)
 		case code == codes.DeadlineExceeded:
 			_, last := p.discard(c)
 			d = diag.Errorf(plugins.CodeHang, diag.Span{}, "plugin %s did not answer within %s while %s, and again after a restart", p.config.Name, p.config.Timeout, what).
-				WithHint("this is a defect of the plugin; report it to its author%s", said(last))
+				WithHint("this is a defect of the plugin; report it to its author, or set a longer timeout in [plugins.%s]%s", p.config.Name, said(last))
 		case code == codes.Unimplemented:
 			return diag.Errorf(plugins.CodeProtocol, diag.Span{}, "plugin %s cannot answer while %s: %s", p.config.Name, what, status.Convert(err).Message()).
 				WithHint("build the plugin with the SDK of this version of ptobuild")
+		case code == codes.ResourceExhausted:
+			p.discard(c) // what it would still send is of no use
+			return diag.Errorf(plugins.CodeAnswer, diag.Span{}, "plugin %s gave an answer that is too large while %s: the limit is %d MB", p.config.Name, what, proto.MaxMessage>>20).
+				WithHint("this is a defect of the plugin; report it to its author")
 		default:
 			return diag.Errorf(plugins.CodeFailed, diag.Span{}, "plugin %s failed while %s: %s", p.config.Name, what, status.Convert(err).Message()).
 				WithHint("this is a defect of the plugin; report it to its author%s", said(c.said.last()))
@@ -189,6 +268,19 @@ func (p *Plugin) call(ctx context.Context, what string, f func(context.Context, 
 			return d
 		}
 	}
+}
+
+// outOfMemory are the last words of programs that were refused memory.
+var outOfMemory = []string{"out of memory", "cannot allocate memory", "MemoryError", "bad_alloc"}
+
+// ended is the report about a plugin that is gone, and was after a restart.
+func (p *Plugin) ended(what, how, last string) *diag.Diagnostic {
+	if slices.ContainsFunc(outOfMemory, func(s string) bool { return strings.Contains(last, s) }) {
+		return diag.Errorf(plugins.CodeMemory, diag.Span{}, "plugin %s wanted more than its %d MB of memory while %s, and again after a restart", p.config.Name, p.config.Memory>>20, what).
+			WithHint("raise memory in [plugins.%s], or report it to the plugin's author%s", p.config.Name, said(last))
+	}
+	return diag.Errorf(plugins.CodeCrash, diag.Span{}, "plugin %s ended while %s (%s), and again after a restart", p.config.Name, what, how).
+		WithHint("this is a defect of the plugin; report it to its author%s", said(last))
 }
 
 // running is the process, started if there is none.
@@ -208,8 +300,14 @@ func (p *Plugin) discard(c *process) (how, last string) {
 		p.proc = nil
 	}
 	p.mu.Unlock()
+	if c.alive() {
+		how = "it broke the connection" // and goes on: what it sent was not the protocol
+	}
 	c.kill()
-	return c.runner.exit(), c.said.last()
+	if how == "" {
+		how = c.runner.exit()
+	}
+	return how, c.said.last()
 }
 
 func (p *Plugin) close() {

@@ -10,13 +10,16 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/plugins"
@@ -25,12 +28,27 @@ import (
 
 // process is one running plugin.
 type process struct {
-	client        *plugin.Client
-	runner        *execRunner
-	said          *tail
-	name, version string
-	ops           proto.OpsClient
-	passes        proto.PassesClient
+	client *plugin.Client
+	runner *execRunner
+	said   *tail
+	about  plugins.Description // without ops and passes
+	ops    proto.OpsClient
+	passes proto.PassesClient
+}
+
+// can reports a capability that the plugin has.
+func (p *process) can(capability string) bool {
+	return slices.Contains(p.about.Capabilities, capability)
+}
+
+// alive reports that the process goes on; it waits a moment for one that is ending.
+func (p *process) alive() bool {
+	select {
+	case <-p.runner.ended:
+		return false
+	case <-time.After(200 * time.Millisecond):
+		return true
+	}
 }
 
 // start starts a plugin and checks that it is the one that was configured.
@@ -53,7 +71,7 @@ func start(c *plugins.Config, temp string) (*process, *diag.Diagnostic) {
 			cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + dir}, spec.Env...)
 			cmd.SysProcAttr = sysProcAttr()
 			var err error
-			p.runner, err = newRunner(cmd)
+			p.runner, err = newRunner(cmd, p.said, c.Memory)
 			return p.runner, err
 		},
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: temp},
@@ -62,7 +80,8 @@ func start(c *plugins.Config, temp string) (*process, *diag.Diagnostic) {
 		SyncStdout:       p.said,
 		SyncStderr:       p.said,
 		Logger:           hclog.NewNullLogger(),
-		GRPCDialOptions:  []grpc.DialOption{grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(proto.MaxMessage))},
+		AutoMTLS:         c.MTLS,
+		GRPCDialOptions:  []grpc.DialOption{grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(proto.MaxMessage), grpc.MaxCallRecvMsgSize(proto.MaxMessage))},
 	})
 	if d := p.connect(c); d != nil {
 		p.kill()
@@ -88,12 +107,23 @@ func (p *process) connect(c *plugins.Config) *diag.Diagnostic {
 	p.ops, p.passes = proto.NewOpsClient(conn), proto.NewPassesClient(conn)
 	ctx, cancel := context.WithTimeout(context.Background(), min(startTimeout, c.Timeout))
 	defer cancel()
-	r, err := proto.NewPluginClient(conn).Configure(ctx, &proto.ConfigureRequest{IrVersion: proto.IRVersion, OptionsJson: c.Options})
+	r, err := proto.NewPluginClient(conn).Configure(ctx, &proto.ConfigureRequest{IrVersion: proto.IRVersion, OptionsJson: c.Options, Minor: plugins.Minor,
+		Capabilities: plugins.Capabilities})
 	if err != nil {
-		return diag.Errorf(plugins.CodeHandshake, diag.Span{}, "plugin %s started but did not take its configuration: %v", c.Name, err).
+		return diag.Errorf(plugins.CodeHandshake, diag.Span{}, "plugin %s started but did not take its configuration: %v", c.Name, status.Convert(err).Message()).
 			WithHint("this is a defect of the plugin; report it to its author")
 	}
-	p.name, p.version = r.Name, r.Version
+	p.about = plugins.Description{Name: r.Name, Version: r.Version, Doc: r.Doc, Minor: int(r.Minor), Capabilities: r.Capabilities, Options: proto.OptionSchema(r.Options)}
+	if d := identity(c, r); d != nil {
+		return d
+	}
+	values, err := plugins.DecodeOptions(c.Options)
+	if err != nil {
+		return diag.Errorf(plugins.CodeConfig, diag.Span{}, "the options of plugin %s are not JSON: %v", c.Name, err)
+	}
+	if ds := plugins.CheckOptions(c.Name, p.about.Options, values); ds.HasErrors() {
+		return ds[0]
+	}
 	for _, d := range proto.Diags(r.Diagnostics) {
 		if d.Severity == diag.Error {
 			d.Message = fmt.Sprintf("plugin %s cannot use its options: %s", c.Name, d.Message)
@@ -103,6 +133,11 @@ func (p *process) connect(c *plugins.Config) *diag.Diagnostic {
 			return d
 		}
 	}
+	return nil
+}
+
+// identity checks that the plugin is the one that was configured.
+func identity(c *plugins.Config, r *proto.ConfigureResponse) *diag.Diagnostic {
 	switch {
 	case r.IrVersion != proto.IRVersion:
 		return diag.Errorf(plugins.CodeProtocol, diag.Span{}, "plugin %s speaks version %d of the IR, this ptobuild version %d", c.Name, r.IrVersion, proto.IRVersion).
@@ -110,9 +145,9 @@ func (p *process) connect(c *plugins.Config) *diag.Diagnostic {
 	case r.Name != c.Name:
 		return diag.Errorf(plugins.CodeIdentity, diag.Span{}, "%s is plugin %q, not %q", c.Path, r.Name, c.Name).
 			WithHint("write [plugins.%s], or give the path of the right file", r.Name)
-	case c.Version != "" && r.Version != c.Version:
+	case !plugins.VersionFits(c.Version, r.Version):
 		return diag.Errorf(plugins.CodeIdentity, diag.Span{}, "plugin %s has version %s, but version %s is configured", c.Name, r.Version, c.Version).
-			WithHint("install version %s, or set version = %q", c.Version, r.Version)
+			WithHint("install a version that fits, or set version = %q", r.Version)
 	}
 	return nil
 }

@@ -1,11 +1,13 @@
 package host
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"strconv"
 	"sync"
@@ -16,12 +18,14 @@ import (
 type execRunner struct {
 	cmd            *exec.Cmd
 	stdout, stderr io.ReadCloser
+	memory         int64
+	ended          chan struct{} // closed when the process is gone
 
 	mu    sync.Mutex
 	state string // how it ended
 }
 
-func newRunner(cmd *exec.Cmd) (*execRunner, error) {
+func newRunner(cmd *exec.Cmd, said io.Writer, memory int64) (*execRunner, error) {
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -30,8 +34,38 @@ func newRunner(cmd *exec.Cmd) (*execRunner, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &execRunner{cmd: cmd, stdout: stdout, stderr: stderr}, nil
+	return &execRunner{cmd: cmd, stdout: quiet(stdout, said), stderr: stderr, memory: memory, ended: make(chan struct{})}, nil
 }
+
+// handshake is the line by which a plugin says where it listens.
+var handshake = regexp.MustCompile(`^\d+\|\d+\|(unix|tcp)\|`)
+
+// quiet passes on the handshake and keeps everything else away from it: what a library prints while it is loaded is no reason to fail. The rest counts as
+// said.
+func quiet(stdout io.ReadCloser, said io.Writer) io.ReadCloser {
+	r, w := io.Pipe()
+	go func() {
+		in := bufio.NewReaderSize(stdout, maxLine)
+		shaken := false
+		for {
+			line, err := in.ReadSlice('\n') // a longer line comes in pieces
+			if !shaken && handshake.Match(line) {
+				shaken = true
+				_, _ = w.Write(line) // nobody reads any more when the start was given up
+			} else {
+				_, _ = said.Write(line)
+			}
+			if err != nil && err != bufio.ErrBufferFull {
+				_ = w.CloseWithError(io.EOF)
+				return
+			}
+		}
+	}()
+	return r
+}
+
+// maxLine is more than a handshake with a certificate.
+const maxLine = 64 << 10
 
 // onStarter runs f on the thread that starts processes.
 var onStarter = sync.OnceValue(func() func(f func() error) error {
@@ -51,13 +85,22 @@ var onStarter = sync.OnceValue(func() func(f func() error) error {
 	}
 })
 
-func (r *execRunner) Start(context.Context) error { return onStarter()(r.cmd.Start) }
+func (r *execRunner) Start(context.Context) error {
+	return onStarter()(func() error {
+		err := r.cmd.Start()
+		if err == nil {
+			limitMemory(r.cmd.Process.Pid, r.memory)
+		}
+		return err
+	})
+}
 
 func (r *execRunner) Wait(context.Context) error {
 	err := r.cmd.Wait()
 	r.mu.Lock()
 	r.state = r.cmd.ProcessState.String()
 	r.mu.Unlock()
+	close(r.ended)
 	return err
 }
 

@@ -65,6 +65,12 @@ func (h *Host) answer(ctx context.Context, r *plugins.Request) *plugins.Response
 	switch {
 	case r.Infer != nil:
 		out.Infer, err = p.Infer(ctx, r.Infer)
+	case r.Verify != nil:
+		out.Verify, err = p.Verify(ctx, r.Verify)
+	case r.Emit != nil:
+		out.Emit, err = p.Emit(ctx, r.Emit)
+	case r.Evaluate != nil:
+		out.Evaluate, err = p.Evaluate(ctx, r.Evaluate)
 	case r.Run != nil:
 		out.Run, err = p.Run(ctx, r.Run)
 	default:

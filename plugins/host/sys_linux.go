@@ -3,6 +3,7 @@ package host
 import (
 	"os"
 	"syscall"
+	"unsafe"
 )
 
 // sysProcAttr puts a plugin into a process group of its own, out of the reach of Ctrl-C, and lets it end with its host.
@@ -17,4 +18,12 @@ func kill(p *os.Process) error {
 	}
 	_ = syscall.Kill(-p.Pid, syscall.SIGKILL) // its group is empty when it started nothing
 	return nil
+}
+
+// limitMemory bounds the private memory that a process may ask for. Address space alone does not count: the runtime of Go reserves much more than it
+// uses. A process that is gone already needs no limit.
+func limitMemory(pid int, bytes int64) {
+	const rlimitData = 2
+	lim := syscall.Rlimit{Cur: uint64(bytes), Max: uint64(bytes)}
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(pid), rlimitData, uintptr(unsafe.Pointer(&lim)), 0, 0, 0)
 }

@@ -52,11 +52,12 @@ func from[T any, E ~int32](what string, table []T, e E, err *error) T {
 	return table[e]
 }
 
-// FromSpec turns a spec into its message. infers says whether it has a type rule.
-func FromSpec(s *ops.Spec, infers bool) (*OpSpec, error) {
+// FromSpec turns a spec into its message. can says which questions about it the plugin answers.
+func FromSpec(s *ops.Spec, can plugins.Can) (*OpSpec, error) {
 	m := &OpSpec{Name: s.Name, Doc: s.Doc, OnHost: s.Where&ops.OnHost != 0, InCore: s.Where&ops.InCore != 0, Result: to[OpSpec_Result](results, s.Result.Kind),
 		ResultOperand: uint32(s.Result.Arg), Core: to[OpSpec_Core](cores, s.Core), Pure: s.Pure, ResultMem: string(s.ResultMem),
-		ResultMemFrom: to[OpSpec_ResultMemFrom](memFrom, s.ResultMemFrom), Infers: infers}
+		ResultMemFrom: to[OpSpec_ResultMemFrom](memFrom, s.ResultMemFrom),
+		Infers:        can.Infer, Verifies: can.Verify, Emits: can.Emit, Evaluates: can.Evaluate}
 	for _, e := range s.Effects {
 		m.Effects = append(m.Effects, to[OpSpec_Effect](effects, e))
 	}
@@ -116,6 +117,11 @@ func (m *OpSpec) Spec() (*ops.Spec, error) {
 		return nil, fmt.Errorf("op %q: %w", m.Name, err)
 	}
 	return s, nil
+}
+
+// Can says which questions about the op the plugin answers.
+func (m *OpSpec) Can() plugins.Can {
+	return plugins.Can{Infer: m.Infers, Verify: m.Verifies, Emit: m.Emits, Evaluate: m.Evaluates}
 }
 
 func mem(name string, err *error) ir.Mem {
@@ -178,13 +184,74 @@ func (m *Value) value(err *error) any {
 
 // FromPass turns the data of a pass into its message.
 func FromPass(p plugins.Pass) *PassDesc {
-	return &PassDesc{Name: p.Name, Doc: p.Doc, Requires: names(p.Requires), Produces: names(p.Produces), Invalidates: names(p.Invalidates), After: p.After, Before: p.Before}
+	return &PassDesc{Grant: fromGrant(p.Grant), Name: p.Name, Doc: p.Doc, Requires: names(p.Requires), Produces: names(p.Produces), Invalidates: names(p.Invalidates), After: p.After, Before: p.Before}
 }
 
 // Pass is the pass that a message describes, without its function.
-func (m *PassDesc) Pass() plugins.Pass {
-	return plugins.Pass{After: m.After, Before: m.Before, Pass: &passes.Pass{Name: m.Name, Doc: m.Doc, Requires: properties(m.Requires),
-		Produces: properties(m.Produces), Invalidates: properties(m.Invalidates)}}
+func (m *PassDesc) Pass() (plugins.Pass, error) {
+	g, err := m.Grant.grant()
+	return plugins.Pass{After: m.After, Before: m.Before, Grant: g, Pass: &passes.Pass{Name: m.Name, Doc: m.Doc, Requires: properties(m.Requires),
+		Produces: properties(m.Produces), Invalidates: properties(m.Invalidates)}}, err
+}
+
+// functionTypes are all, by their names.
+var functionTypes = func() map[string]ir.FuncType {
+	m := map[string]ir.FuncType{}
+	for t := ir.Opaque; t <= ir.Graph; t++ {
+		m[t.String()] = t
+	}
+	return m
+}()
+
+func fromGrant(g *plugins.Grant) *Grant {
+	if g == nil {
+		return nil
+	}
+	m := &Grant{Add: g.Add, Remove: g.Remove}
+	for _, t := range g.Functions {
+		m.Functions = append(m.Functions, t.String())
+	}
+	return m
+}
+
+func (m *Grant) grant() (*plugins.Grant, error) {
+	if m == nil {
+		return nil, nil
+	}
+	g := &plugins.Grant{Add: m.Add, Remove: m.Remove}
+	for _, name := range m.Functions {
+		t, ok := functionTypes[name]
+		if !ok {
+			return nil, fmt.Errorf("%q is no type of function", name)
+		}
+		g.Functions = append(g.Functions, t)
+	}
+	return g, nil
+}
+
+// FromFusions and Fusions convert the claims of a pass.
+func FromFusions(fs []passes.Fusion) []*Fusion {
+	var out []*Fusion
+	for _, f := range fs {
+		out = append(out, &Fusion{Kernel: f.Kernel, First: f.First, Second: f.Second, FirstParams: numbers[uint32](f.FirstParams), SecondParams: numbers[uint32](f.SecondParams)})
+	}
+	return out
+}
+
+func Fusions(ms []*Fusion) []passes.Fusion {
+	var out []passes.Fusion
+	for _, m := range ms {
+		out = append(out, passes.Fusion{Kernel: m.Kernel, First: m.First, Second: m.Second, FirstParams: numbers[int](m.FirstParams), SecondParams: numbers[int](m.SecondParams)})
+	}
+	return out
+}
+
+func numbers[T, F int | int64 | uint32](list []F) []T {
+	var out []T
+	for _, x := range list {
+		out = append(out, T(x))
+	}
+	return out
 }
 
 func names(ps []ir.Property) []string {

@@ -1,7 +1,10 @@
 // The protocol between ptobuild and a plugin process: hashicorp/go-plugin over gRPC, magic cookie PTOBUILD_PLUGIN, go-plugin protocol version 1.
 //
 // Within v1 changes are additive: new fields, new methods, new enum values. A receiver ignores fields that it does not know and refuses enum values that it
-// does not know. ConfigureRequest.ir_version says which wire form of the IR the core speaks; it must be equal on both ends.
+// does not know. What one side cannot do it does not name among its capabilities, and the other side does without: an older plugin works with a newer
+// ptobuild and the other way round. The minor version is for people; programs look at capabilities.
+//
+// ConfigureRequest.ir_version says which wire form of the IR the core speaks; it must be equal on both ends.
 //
 // "IR" below is the wire form of functions (package ir, MarshalFunctions): one encoding with the ids of its variables. A plugin decodes it with an
 // empty variable table and encodes its answer with the same table, so variables keep their identity.
@@ -28,6 +31,61 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+type Option_Kind int32
+
+const (
+	Option_STRING  Option_Kind = 0
+	Option_INT     Option_Kind = 1
+	Option_FLOAT   Option_Kind = 2
+	Option_BOOL    Option_Kind = 3
+	Option_STRINGS Option_Kind = 4 // a list of strings
+)
+
+// Enum value maps for Option_Kind.
+var (
+	Option_Kind_name = map[int32]string{
+		0: "STRING",
+		1: "INT",
+		2: "FLOAT",
+		3: "BOOL",
+		4: "STRINGS",
+	}
+	Option_Kind_value = map[string]int32{
+		"STRING":  0,
+		"INT":     1,
+		"FLOAT":   2,
+		"BOOL":    3,
+		"STRINGS": 4,
+	}
+)
+
+func (x Option_Kind) Enum() *Option_Kind {
+	p := new(Option_Kind)
+	*p = x
+	return p
+}
+
+func (x Option_Kind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Option_Kind) Descriptor() protoreflect.EnumDescriptor {
+	return file_ptobuild_proto_enumTypes[0].Descriptor()
+}
+
+func (Option_Kind) Type() protoreflect.EnumType {
+	return &file_ptobuild_proto_enumTypes[0]
+}
+
+func (x Option_Kind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Option_Kind.Descriptor instead.
+func (Option_Kind) EnumDescriptor() ([]byte, []int) {
+	return file_ptobuild_proto_rawDescGZIP(), []int{2, 0}
+}
 
 type Diagnostic_Severity int32
 
@@ -62,11 +120,11 @@ func (x Diagnostic_Severity) String() string {
 }
 
 func (Diagnostic_Severity) Descriptor() protoreflect.EnumDescriptor {
-	return file_ptobuild_proto_enumTypes[0].Descriptor()
+	return file_ptobuild_proto_enumTypes[1].Descriptor()
 }
 
 func (Diagnostic_Severity) Type() protoreflect.EnumType {
-	return &file_ptobuild_proto_enumTypes[0]
+	return &file_ptobuild_proto_enumTypes[1]
 }
 
 func (x Diagnostic_Severity) Number() protoreflect.EnumNumber {
@@ -75,7 +133,7 @@ func (x Diagnostic_Severity) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Diagnostic_Severity.Descriptor instead.
 func (Diagnostic_Severity) EnumDescriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{3, 0}
+	return file_ptobuild_proto_rawDescGZIP(), []int{4, 0}
 }
 
 type OpSpec_Effect int32
@@ -114,11 +172,11 @@ func (x OpSpec_Effect) String() string {
 }
 
 func (OpSpec_Effect) Descriptor() protoreflect.EnumDescriptor {
-	return file_ptobuild_proto_enumTypes[1].Descriptor()
+	return file_ptobuild_proto_enumTypes[2].Descriptor()
 }
 
 func (OpSpec_Effect) Type() protoreflect.EnumType {
-	return &file_ptobuild_proto_enumTypes[1]
+	return &file_ptobuild_proto_enumTypes[2]
 }
 
 func (x OpSpec_Effect) Number() protoreflect.EnumNumber {
@@ -127,7 +185,7 @@ func (x OpSpec_Effect) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OpSpec_Effect.Descriptor instead.
 func (OpSpec_Effect) EnumDescriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{6, 0}
+	return file_ptobuild_proto_rawDescGZIP(), []int{7, 0}
 }
 
 type OpSpec_Result int32
@@ -169,11 +227,11 @@ func (x OpSpec_Result) String() string {
 }
 
 func (OpSpec_Result) Descriptor() protoreflect.EnumDescriptor {
-	return file_ptobuild_proto_enumTypes[2].Descriptor()
+	return file_ptobuild_proto_enumTypes[3].Descriptor()
 }
 
 func (OpSpec_Result) Type() protoreflect.EnumType {
-	return &file_ptobuild_proto_enumTypes[2]
+	return &file_ptobuild_proto_enumTypes[3]
 }
 
 func (x OpSpec_Result) Number() protoreflect.EnumNumber {
@@ -182,7 +240,7 @@ func (x OpSpec_Result) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OpSpec_Result.Descriptor instead.
 func (OpSpec_Result) EnumDescriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{6, 1}
+	return file_ptobuild_proto_rawDescGZIP(), []int{7, 1}
 }
 
 type OpSpec_Core int32
@@ -218,11 +276,11 @@ func (x OpSpec_Core) String() string {
 }
 
 func (OpSpec_Core) Descriptor() protoreflect.EnumDescriptor {
-	return file_ptobuild_proto_enumTypes[3].Descriptor()
+	return file_ptobuild_proto_enumTypes[4].Descriptor()
 }
 
 func (OpSpec_Core) Type() protoreflect.EnumType {
-	return &file_ptobuild_proto_enumTypes[3]
+	return &file_ptobuild_proto_enumTypes[4]
 }
 
 func (x OpSpec_Core) Number() protoreflect.EnumNumber {
@@ -231,7 +289,7 @@ func (x OpSpec_Core) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OpSpec_Core.Descriptor instead.
 func (OpSpec_Core) EnumDescriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{6, 2}
+	return file_ptobuild_proto_rawDescGZIP(), []int{7, 2}
 }
 
 type OpSpec_ResultMemFrom int32
@@ -267,11 +325,11 @@ func (x OpSpec_ResultMemFrom) String() string {
 }
 
 func (OpSpec_ResultMemFrom) Descriptor() protoreflect.EnumDescriptor {
-	return file_ptobuild_proto_enumTypes[4].Descriptor()
+	return file_ptobuild_proto_enumTypes[5].Descriptor()
 }
 
 func (OpSpec_ResultMemFrom) Type() protoreflect.EnumType {
-	return &file_ptobuild_proto_enumTypes[4]
+	return &file_ptobuild_proto_enumTypes[5]
 }
 
 func (x OpSpec_ResultMemFrom) Number() protoreflect.EnumNumber {
@@ -280,7 +338,7 @@ func (x OpSpec_ResultMemFrom) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use OpSpec_ResultMemFrom.Descriptor instead.
 func (OpSpec_ResultMemFrom) EnumDescriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{6, 3}
+	return file_ptobuild_proto_rawDescGZIP(), []int{7, 3}
 }
 
 type Param_Kind int32
@@ -328,11 +386,11 @@ func (x Param_Kind) String() string {
 }
 
 func (Param_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_ptobuild_proto_enumTypes[5].Descriptor()
+	return file_ptobuild_proto_enumTypes[6].Descriptor()
 }
 
 func (Param_Kind) Type() protoreflect.EnumType {
-	return &file_ptobuild_proto_enumTypes[5]
+	return &file_ptobuild_proto_enumTypes[6]
 }
 
 func (x Param_Kind) Number() protoreflect.EnumNumber {
@@ -341,7 +399,7 @@ func (x Param_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Param_Kind.Descriptor instead.
 func (Param_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{7, 0}
+	return file_ptobuild_proto_rawDescGZIP(), []int{8, 0}
 }
 
 type Keyword_Kind int32
@@ -398,11 +456,11 @@ func (x Keyword_Kind) String() string {
 }
 
 func (Keyword_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_ptobuild_proto_enumTypes[6].Descriptor()
+	return file_ptobuild_proto_enumTypes[7].Descriptor()
 }
 
 func (Keyword_Kind) Type() protoreflect.EnumType {
-	return &file_ptobuild_proto_enumTypes[6]
+	return &file_ptobuild_proto_enumTypes[7]
 }
 
 func (x Keyword_Kind) Number() protoreflect.EnumNumber {
@@ -411,13 +469,15 @@ func (x Keyword_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Keyword_Kind.Descriptor instead.
 func (Keyword_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{8, 0}
+	return file_ptobuild_proto_rawDescGZIP(), []int{9, 0}
 }
 
 type ConfigureRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	IrVersion     uint32                 `protobuf:"varint,1,opt,name=ir_version,json=irVersion,proto3" json:"ir_version,omitempty"`
 	OptionsJson   string                 `protobuf:"bytes,2,opt,name=options_json,json=optionsJson,proto3" json:"options_json,omitempty"` // [plugins.NAME.options] of Pto.toml as a JSON object
+	Minor         uint32                 `protobuf:"varint,3,opt,name=minor,proto3" json:"minor,omitempty"`                               // of this protocol
+	Capabilities  []string               `protobuf:"bytes,4,rep,name=capabilities,proto3" json:"capabilities,omitempty"`                  // that the core can use
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -466,12 +526,30 @@ func (x *ConfigureRequest) GetOptionsJson() string {
 	return ""
 }
 
+func (x *ConfigureRequest) GetMinor() uint32 {
+	if x != nil {
+		return x.Minor
+	}
+	return 0
+}
+
+func (x *ConfigureRequest) GetCapabilities() []string {
+	if x != nil {
+		return x.Capabilities
+	}
+	return nil
+}
+
 type ConfigureResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`       // also the namespace of its ops
 	Version       string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"` // of the plugin, as Pto.toml pins it
 	IrVersion     uint32                 `protobuf:"varint,3,opt,name=ir_version,json=irVersion,proto3" json:"ir_version,omitempty"`
 	Diagnostics   []*Diagnostic          `protobuf:"bytes,4,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"` // an error among them (options that it cannot use) ends the use of the plugin
+	Minor         uint32                 `protobuf:"varint,5,opt,name=minor,proto3" json:"minor,omitempty"`
+	Capabilities  []string               `protobuf:"bytes,6,rep,name=capabilities,proto3" json:"capabilities,omitempty"` // "verify", "emit", "evaluate", "parts"
+	Options       []*Option              `protobuf:"bytes,7,rep,name=options,proto3" json:"options,omitempty"`           // what it accepts; without any, everything
+	Doc           string                 `protobuf:"bytes,8,opt,name=doc,proto3" json:"doc,omitempty"`                   // one line
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -534,6 +612,127 @@ func (x *ConfigureResponse) GetDiagnostics() []*Diagnostic {
 	return nil
 }
 
+func (x *ConfigureResponse) GetMinor() uint32 {
+	if x != nil {
+		return x.Minor
+	}
+	return 0
+}
+
+func (x *ConfigureResponse) GetCapabilities() []string {
+	if x != nil {
+		return x.Capabilities
+	}
+	return nil
+}
+
+func (x *ConfigureResponse) GetOptions() []*Option {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+func (x *ConfigureResponse) GetDoc() string {
+	if x != nil {
+		return x.Doc
+	}
+	return ""
+}
+
+// Option is one option of the plugin. The core checks Pto.toml against it before the plugin is used.
+type Option struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Kind          Option_Kind            `protobuf:"varint,2,opt,name=kind,proto3,enum=ptobuild.plugin.v1.Option_Kind" json:"kind,omitempty"`
+	Doc           string                 `protobuf:"bytes,3,opt,name=doc,proto3" json:"doc,omitempty"`
+	Required      bool                   `protobuf:"varint,4,opt,name=required,proto3" json:"required,omitempty"`
+	Choices       []string               `protobuf:"bytes,5,rep,name=choices,proto3" json:"choices,omitempty"` // STRING, STRINGS: the accepted ones; none: any
+	Min           float64                `protobuf:"fixed64,6,opt,name=min,proto3" json:"min,omitempty"`       // with max: bounds of a number when they differ
+	Max           float64                `protobuf:"fixed64,7,opt,name=max,proto3" json:"max,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Option) Reset() {
+	*x = Option{}
+	mi := &file_ptobuild_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Option) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Option) ProtoMessage() {}
+
+func (x *Option) ProtoReflect() protoreflect.Message {
+	mi := &file_ptobuild_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Option.ProtoReflect.Descriptor instead.
+func (*Option) Descriptor() ([]byte, []int) {
+	return file_ptobuild_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Option) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Option) GetKind() Option_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return Option_STRING
+}
+
+func (x *Option) GetDoc() string {
+	if x != nil {
+		return x.Doc
+	}
+	return ""
+}
+
+func (x *Option) GetRequired() bool {
+	if x != nil {
+		return x.Required
+	}
+	return false
+}
+
+func (x *Option) GetChoices() []string {
+	if x != nil {
+		return x.Choices
+	}
+	return nil
+}
+
+func (x *Option) GetMin() float64 {
+	if x != nil {
+		return x.Min
+	}
+	return 0
+}
+
+func (x *Option) GetMax() float64 {
+	if x != nil {
+		return x.Max
+	}
+	return 0
+}
+
 type Span struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	File          string                 `protobuf:"bytes,1,opt,name=file,proto3" json:"file,omitempty"`
@@ -547,7 +746,7 @@ type Span struct {
 
 func (x *Span) Reset() {
 	*x = Span{}
-	mi := &file_ptobuild_proto_msgTypes[2]
+	mi := &file_ptobuild_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -559,7 +758,7 @@ func (x *Span) String() string {
 func (*Span) ProtoMessage() {}
 
 func (x *Span) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[2]
+	mi := &file_ptobuild_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -572,7 +771,7 @@ func (x *Span) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Span.ProtoReflect.Descriptor instead.
 func (*Span) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{2}
+	return file_ptobuild_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Span) GetFile() string {
@@ -624,7 +823,7 @@ type Diagnostic struct {
 
 func (x *Diagnostic) Reset() {
 	*x = Diagnostic{}
-	mi := &file_ptobuild_proto_msgTypes[3]
+	mi := &file_ptobuild_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -636,7 +835,7 @@ func (x *Diagnostic) String() string {
 func (*Diagnostic) ProtoMessage() {}
 
 func (x *Diagnostic) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[3]
+	mi := &file_ptobuild_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -649,7 +848,7 @@ func (x *Diagnostic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diagnostic.ProtoReflect.Descriptor instead.
 func (*Diagnostic) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{3}
+	return file_ptobuild_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Diagnostic) GetSeverity() Diagnostic_Severity {
@@ -702,7 +901,7 @@ type SpecsRequest struct {
 
 func (x *SpecsRequest) Reset() {
 	*x = SpecsRequest{}
-	mi := &file_ptobuild_proto_msgTypes[4]
+	mi := &file_ptobuild_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -714,7 +913,7 @@ func (x *SpecsRequest) String() string {
 func (*SpecsRequest) ProtoMessage() {}
 
 func (x *SpecsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[4]
+	mi := &file_ptobuild_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -727,7 +926,7 @@ func (x *SpecsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpecsRequest.ProtoReflect.Descriptor instead.
 func (*SpecsRequest) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{4}
+	return file_ptobuild_proto_rawDescGZIP(), []int{5}
 }
 
 type SpecsResponse struct {
@@ -739,7 +938,7 @@ type SpecsResponse struct {
 
 func (x *SpecsResponse) Reset() {
 	*x = SpecsResponse{}
-	mi := &file_ptobuild_proto_msgTypes[5]
+	mi := &file_ptobuild_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -751,7 +950,7 @@ func (x *SpecsResponse) String() string {
 func (*SpecsResponse) ProtoMessage() {}
 
 func (x *SpecsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[5]
+	mi := &file_ptobuild_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -764,7 +963,7 @@ func (x *SpecsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpecsResponse.ProtoReflect.Descriptor instead.
 func (*SpecsResponse) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{5}
+	return file_ptobuild_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SpecsResponse) GetOps() []*OpSpec {
@@ -791,13 +990,16 @@ type OpSpec struct {
 	ResultMem     string                 `protobuf:"bytes,12,opt,name=result_mem,json=resultMem,proto3" json:"result_mem,omitempty"` // a fixed memory space of a tile result, "" for none
 	ResultMemFrom OpSpec_ResultMemFrom   `protobuf:"varint,13,opt,name=result_mem_from,json=resultMemFrom,proto3,enum=ptobuild.plugin.v1.OpSpec_ResultMemFrom" json:"result_mem_from,omitempty"`
 	Infers        bool                   `protobuf:"varint,14,opt,name=infers,proto3" json:"infers,omitempty"` // InferTypes has a rule for it; otherwise the result type is unknown
+	Verifies      bool                   `protobuf:"varint,15,opt,name=verifies,proto3" json:"verifies,omitempty"`
+	Emits         bool                   `protobuf:"varint,16,opt,name=emits,proto3" json:"emits,omitempty"`
+	Evaluates     bool                   `protobuf:"varint,17,opt,name=evaluates,proto3" json:"evaluates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *OpSpec) Reset() {
 	*x = OpSpec{}
-	mi := &file_ptobuild_proto_msgTypes[6]
+	mi := &file_ptobuild_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -809,7 +1011,7 @@ func (x *OpSpec) String() string {
 func (*OpSpec) ProtoMessage() {}
 
 func (x *OpSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[6]
+	mi := &file_ptobuild_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -822,7 +1024,7 @@ func (x *OpSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpSpec.ProtoReflect.Descriptor instead.
 func (*OpSpec) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{6}
+	return file_ptobuild_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *OpSpec) GetName() string {
@@ -923,6 +1125,27 @@ func (x *OpSpec) GetInfers() bool {
 	return false
 }
 
+func (x *OpSpec) GetVerifies() bool {
+	if x != nil {
+		return x.Verifies
+	}
+	return false
+}
+
+func (x *OpSpec) GetEmits() bool {
+	if x != nil {
+		return x.Emits
+	}
+	return false
+}
+
+func (x *OpSpec) GetEvaluates() bool {
+	if x != nil {
+		return x.Evaluates
+	}
+	return false
+}
+
 type Param struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -936,7 +1159,7 @@ type Param struct {
 
 func (x *Param) Reset() {
 	*x = Param{}
-	mi := &file_ptobuild_proto_msgTypes[7]
+	mi := &file_ptobuild_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -948,7 +1171,7 @@ func (x *Param) String() string {
 func (*Param) ProtoMessage() {}
 
 func (x *Param) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[7]
+	mi := &file_ptobuild_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -961,7 +1184,7 @@ func (x *Param) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Param.ProtoReflect.Descriptor instead.
 func (*Param) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{7}
+	return file_ptobuild_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Param) GetName() string {
@@ -1015,7 +1238,7 @@ type Keyword struct {
 
 func (x *Keyword) Reset() {
 	*x = Keyword{}
-	mi := &file_ptobuild_proto_msgTypes[8]
+	mi := &file_ptobuild_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1027,7 +1250,7 @@ func (x *Keyword) String() string {
 func (*Keyword) ProtoMessage() {}
 
 func (x *Keyword) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[8]
+	mi := &file_ptobuild_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1040,7 +1263,7 @@ func (x *Keyword) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keyword.ProtoReflect.Descriptor instead.
 func (*Keyword) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{8}
+	return file_ptobuild_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Keyword) GetName() string {
@@ -1116,7 +1339,7 @@ type Value struct {
 
 func (x *Value) Reset() {
 	*x = Value{}
-	mi := &file_ptobuild_proto_msgTypes[9]
+	mi := &file_ptobuild_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1128,7 +1351,7 @@ func (x *Value) String() string {
 func (*Value) ProtoMessage() {}
 
 func (x *Value) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[9]
+	mi := &file_ptobuild_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1141,7 +1364,7 @@ func (x *Value) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Value.ProtoReflect.Descriptor instead.
 func (*Value) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{9}
+	return file_ptobuild_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Value) GetValue() isValue_Value {
@@ -1256,7 +1479,7 @@ type InferTypesRequest struct {
 
 func (x *InferTypesRequest) Reset() {
 	*x = InferTypesRequest{}
-	mi := &file_ptobuild_proto_msgTypes[10]
+	mi := &file_ptobuild_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1268,7 +1491,7 @@ func (x *InferTypesRequest) String() string {
 func (*InferTypesRequest) ProtoMessage() {}
 
 func (x *InferTypesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[10]
+	mi := &file_ptobuild_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1281,7 +1504,7 @@ func (x *InferTypesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InferTypesRequest.ProtoReflect.Descriptor instead.
 func (*InferTypesRequest) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{10}
+	return file_ptobuild_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *InferTypesRequest) GetCalls() []byte {
@@ -1309,7 +1532,7 @@ type InferTypesResponse struct {
 
 func (x *InferTypesResponse) Reset() {
 	*x = InferTypesResponse{}
-	mi := &file_ptobuild_proto_msgTypes[11]
+	mi := &file_ptobuild_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1321,7 +1544,7 @@ func (x *InferTypesResponse) String() string {
 func (*InferTypesResponse) ProtoMessage() {}
 
 func (x *InferTypesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[11]
+	mi := &file_ptobuild_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1334,7 +1557,7 @@ func (x *InferTypesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InferTypesResponse.ProtoReflect.Descriptor instead.
 func (*InferTypesResponse) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{11}
+	return file_ptobuild_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *InferTypesResponse) GetCalls() []byte {
@@ -1361,7 +1584,7 @@ type CallError struct {
 
 func (x *CallError) Reset() {
 	*x = CallError{}
-	mi := &file_ptobuild_proto_msgTypes[12]
+	mi := &file_ptobuild_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1373,7 +1596,7 @@ func (x *CallError) String() string {
 func (*CallError) ProtoMessage() {}
 
 func (x *CallError) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[12]
+	mi := &file_ptobuild_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1386,7 +1609,7 @@ func (x *CallError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallError.ProtoReflect.Descriptor instead.
 func (*CallError) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{12}
+	return file_ptobuild_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CallError) GetCall() uint32 {
@@ -1403,6 +1626,729 @@ func (x *CallError) GetDiagnostic() *Diagnostic {
 	return nil
 }
 
+type VerifyRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Function      string                 `protobuf:"bytes,1,opt,name=function,proto3" json:"function,omitempty"`
+	Calls         []byte                 `protobuf:"bytes,2,opt,name=calls,proto3" json:"calls,omitempty"` // as in InferTypesRequest, with types
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VerifyRequest) Reset() {
+	*x = VerifyRequest{}
+	mi := &file_ptobuild_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VerifyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VerifyRequest) ProtoMessage() {}
+
+func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ptobuild_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
+func (*VerifyRequest) Descriptor() ([]byte, []int) {
+	return file_ptobuild_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *VerifyRequest) GetFunction() string {
+	if x != nil {
+		return x.Function
+	}
+	return ""
+}
+
+func (x *VerifyRequest) GetCalls() []byte {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
+type VerifyResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Reports       []*CallError           `protobuf:"bytes,1,rep,name=reports,proto3" json:"reports,omitempty"` // errors, warnings and notes
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VerifyResponse) Reset() {
+	*x = VerifyResponse{}
+	mi := &file_ptobuild_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VerifyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VerifyResponse) ProtoMessage() {}
+
+func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ptobuild_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VerifyResponse.ProtoReflect.Descriptor instead.
+func (*VerifyResponse) Descriptor() ([]byte, []int) {
+	return file_ptobuild_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *VerifyResponse) GetReports() []*CallError {
+	if x != nil {
+		return x.Reports
+	}
+	return nil
+}
+
+type EmitRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Calls         []byte                 `protobuf:"bytes,1,opt,name=calls,proto3" json:"calls,omitempty"`         // as in InferTypesRequest, with types
+	Bound         []bool                 `protobuf:"varint,2,rep,packed,name=bound,proto3" json:"bound,omitempty"` // by call: its result has a name
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EmitRequest) Reset() {
+	*x = EmitRequest{}
+	mi := &file_ptobuild_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EmitRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EmitRequest) ProtoMessage() {}
+
+func (x *EmitRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ptobuild_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EmitRequest.ProtoReflect.Descriptor instead.
+func (*EmitRequest) Descriptor() ([]byte, []int) {
+	return file_ptobuild_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *EmitRequest) GetCalls() []byte {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
+func (x *EmitRequest) GetBound() []bool {
+	if x != nil {
+		return x.Bound
+	}
+	return nil
+}
+
+type EmitResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Templates     []*Template            `protobuf:"bytes,1,rep,name=templates,proto3" json:"templates,omitempty"` // by call; that of a call with an error counts for nothing
+	Errors        []*CallError           `protobuf:"bytes,2,rep,name=errors,proto3" json:"errors,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EmitResponse) Reset() {
+	*x = EmitResponse{}
+	mi := &file_ptobuild_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EmitResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EmitResponse) ProtoMessage() {}
+
+func (x *EmitResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ptobuild_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EmitResponse.ProtoReflect.Descriptor instead.
+func (*EmitResponse) Descriptor() ([]byte, []int) {
+	return file_ptobuild_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *EmitResponse) GetTemplates() []*Template {
+	if x != nil {
+		return x.Templates
+	}
+	return nil
+}
+
+func (x *EmitResponse) GetErrors() []*CallError {
+	if x != nil {
+		return x.Errors
+	}
+	return nil
+}
+
+// Template is a list of statements in which names are slots: the core fills them in, so a plugin can neither collide with a name nor leak one. The text
+// between slots is a small part of C++ (docs/plugins.md lists it); anything else is refused.
+type Template struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Locals        []string               `protobuf:"bytes,1,rep,name=locals,proto3" json:"locals,omitempty"` // helper variables, by the affix that tells them from the result: "_shape" is a suffix, "indices_" a prefix
+	Lines         []*Line                `protobuf:"bytes,2,rep,name=lines,proto3" json:"lines,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Template) Reset() {
+	*x = Template{}
+	mi := &file_ptobuild_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Template) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Template) ProtoMessage() {}
+
+func (x *Template) ProtoReflect() protoreflect.Message {
+	mi := &file_ptobuild_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Template.ProtoReflect.Descriptor instead.
+func (*Template) Descriptor() ([]byte, []int) {
+	return file_ptobuild_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Template) GetLocals() []string {
+	if x != nil {
+		return x.Locals
+	}
+	return nil
+}
+
+func (x *Template) GetLines() []*Line {
+	if x != nil {
+		return x.Lines
+	}
+	return nil
+}
+
+type Line struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Tokens        []*Token               `protobuf:"bytes,1,rep,name=tokens,proto3" json:"tokens,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Line) Reset() {
+	*x = Line{}
+	mi := &file_ptobuild_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Line) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Line) ProtoMessage() {}
+
+func (x *Line) ProtoReflect() protoreflect.Message {
+	mi := &file_ptobuild_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Line.ProtoReflect.Descriptor instead.
+func (*Line) Descriptor() ([]byte, []int) {
+	return file_ptobuild_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Line) GetTokens() []*Token {
+	if x != nil {
+		return x.Tokens
+	}
+	return nil
+}
+
+type Token struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Token:
+	//
+	//	*Token_Text
+	//	*Token_Operand
+	//	*Token_Element
+	//	*Token_Dim
+	//	*Token_Result
+	//	*Token_Local
+	Token         isToken_Token `protobuf_oneof:"token"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Token) Reset() {
+	*x = Token{}
+	mi := &file_ptobuild_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Token) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Token) ProtoMessage() {}
+
+func (x *Token) ProtoReflect() protoreflect.Message {
+	mi := &file_ptobuild_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Token.ProtoReflect.Descriptor instead.
+func (*Token) Descriptor() ([]byte, []int) {
+	return file_ptobuild_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Token) GetToken() isToken_Token {
+	if x != nil {
+		return x.Token
+	}
+	return nil
+}
+
+func (x *Token) GetText() string {
+	if x != nil {
+		if x, ok := x.Token.(*Token_Text); ok {
+			return x.Text
+		}
+	}
+	return ""
+}
+
+func (x *Token) GetOperand() uint32 {
+	if x != nil {
+		if x, ok := x.Token.(*Token_Operand); ok {
+			return x.Operand
+		}
+	}
+	return 0
+}
+
+func (x *Token) GetElement() *Token_Pair {
+	if x != nil {
+		if x, ok := x.Token.(*Token_Element); ok {
+			return x.Element
+		}
+	}
+	return nil
+}
+
+func (x *Token) GetDim() *Token_Pair {
+	if x != nil {
+		if x, ok := x.Token.(*Token_Dim); ok {
+			return x.Dim
+		}
+	}
+	return nil
+}
+
+func (x *Token) GetResult() bool {
+	if x != nil {
+		if x, ok := x.Token.(*Token_Result); ok {
+			return x.Result
+		}
+	}
+	return false
+}
+
+func (x *Token) GetLocal() uint32 {
+	if x != nil {
+		if x, ok := x.Token.(*Token_Local); ok {
+			return x.Local
+		}
+	}
+	return 0
+}
+
+type isToken_Token interface {
+	isToken_Token()
+}
+
+type Token_Text struct {
+	Text string `protobuf:"bytes,1,opt,name=text,proto3,oneof"`
+}
+
+type Token_Operand struct {
+	Operand uint32 `protobuf:"varint,2,opt,name=operand,proto3,oneof"` // a scalar, tensor, array or task id
+}
+
+type Token_Element struct {
+	Element *Token_Pair `protobuf:"bytes,3,opt,name=element,proto3,oneof"` // an element of a list operand
+}
+
+type Token_Dim struct {
+	Dim *Token_Pair `protobuf:"bytes,4,opt,name=dim,proto3,oneof"` // an extent of a tensor operand at run time
+}
+
+type Token_Result struct {
+	Result bool `protobuf:"varint,5,opt,name=result,proto3,oneof"`
+}
+
+type Token_Local struct {
+	Local uint32 `protobuf:"varint,6,opt,name=local,proto3,oneof"`
+}
+
+func (*Token_Text) isToken_Token() {}
+
+func (*Token_Operand) isToken_Token() {}
+
+func (*Token_Element) isToken_Token() {}
+
+func (*Token_Dim) isToken_Token() {}
+
+func (*Token_Result) isToken_Token() {}
+
+func (*Token_Local) isToken_Token() {}
+
+// EvaluateRequest: floating elements are float32, all others int64, little-endian, packed row-major. Places in the file are multiples of 8.
+type EvaluateRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Op            string                 `protobuf:"bytes,1,opt,name=op,proto3" json:"op,omitempty"`
+	File          string                 `protobuf:"bytes,2,opt,name=file,proto3" json:"file,omitempty"`
+	Keywords      []*KeywordValue        `protobuf:"bytes,3,rep,name=keywords,proto3" json:"keywords,omitempty"`
+	Operands      []*Operand             `protobuf:"bytes,4,rep,name=operands,proto3" json:"operands,omitempty"`
+	Result        *Operand               `protobuf:"bytes,5,opt,name=result,proto3" json:"result,omitempty"` // absent: no result. Its elements are zero and are written by the plugin
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EvaluateRequest) Reset() {
+	*x = EvaluateRequest{}
+	mi := &file_ptobuild_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EvaluateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EvaluateRequest) ProtoMessage() {}
+
+func (x *EvaluateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_ptobuild_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EvaluateRequest.ProtoReflect.Descriptor instead.
+func (*EvaluateRequest) Descriptor() ([]byte, []int) {
+	return file_ptobuild_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *EvaluateRequest) GetOp() string {
+	if x != nil {
+		return x.Op
+	}
+	return ""
+}
+
+func (x *EvaluateRequest) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *EvaluateRequest) GetKeywords() []*KeywordValue {
+	if x != nil {
+		return x.Keywords
+	}
+	return nil
+}
+
+func (x *EvaluateRequest) GetOperands() []*Operand {
+	if x != nil {
+		return x.Operands
+	}
+	return nil
+}
+
+func (x *EvaluateRequest) GetResult() *Operand {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+type KeywordValue struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Value         *Value                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KeywordValue) Reset() {
+	*x = KeywordValue{}
+	mi := &file_ptobuild_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KeywordValue) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KeywordValue) ProtoMessage() {}
+
+func (x *KeywordValue) ProtoReflect() protoreflect.Message {
+	mi := &file_ptobuild_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KeywordValue.ProtoReflect.Descriptor instead.
+func (*KeywordValue) Descriptor() ([]byte, []int) {
+	return file_ptobuild_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *KeywordValue) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *KeywordValue) GetValue() *Value {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+type Operand struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Operand:
+	//
+	//	*Operand_Elements_
+	//	*Operand_Scalar
+	//	*Operand_List
+	Operand       isOperand_Operand `protobuf_oneof:"operand"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Operand) Reset() {
+	*x = Operand{}
+	mi := &file_ptobuild_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Operand) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Operand) ProtoMessage() {}
+
+func (x *Operand) ProtoReflect() protoreflect.Message {
+	mi := &file_ptobuild_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Operand.ProtoReflect.Descriptor instead.
+func (*Operand) Descriptor() ([]byte, []int) {
+	return file_ptobuild_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *Operand) GetOperand() isOperand_Operand {
+	if x != nil {
+		return x.Operand
+	}
+	return nil
+}
+
+func (x *Operand) GetElements() *Operand_Elements {
+	if x != nil {
+		if x, ok := x.Operand.(*Operand_Elements_); ok {
+			return x.Elements
+		}
+	}
+	return nil
+}
+
+func (x *Operand) GetScalar() *Value {
+	if x != nil {
+		if x, ok := x.Operand.(*Operand_Scalar); ok {
+			return x.Scalar
+		}
+	}
+	return nil
+}
+
+func (x *Operand) GetList() *Operand_Ints {
+	if x != nil {
+		if x, ok := x.Operand.(*Operand_List); ok {
+			return x.List
+		}
+	}
+	return nil
+}
+
+type isOperand_Operand interface {
+	isOperand_Operand()
+}
+
+type Operand_Elements_ struct {
+	Elements *Operand_Elements `protobuf:"bytes,1,opt,name=elements,proto3,oneof"`
+}
+
+type Operand_Scalar struct {
+	Scalar *Value `protobuf:"bytes,2,opt,name=scalar,proto3,oneof"` // bool, int or float
+}
+
+type Operand_List struct {
+	List *Operand_Ints `protobuf:"bytes,3,opt,name=list,proto3,oneof"`
+}
+
+func (*Operand_Elements_) isOperand_Operand() {}
+
+func (*Operand_Scalar) isOperand_Operand() {}
+
+func (*Operand_List) isOperand_Operand() {}
+
+type EvaluateResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Error         *Diagnostic            `protobuf:"bytes,1,opt,name=error,proto3" json:"error,omitempty"`
+	Scalar        *Value                 `protobuf:"bytes,2,opt,name=scalar,proto3" json:"scalar,omitempty"` // of an op that gives a scalar
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EvaluateResponse) Reset() {
+	*x = EvaluateResponse{}
+	mi := &file_ptobuild_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EvaluateResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EvaluateResponse) ProtoMessage() {}
+
+func (x *EvaluateResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_ptobuild_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EvaluateResponse.ProtoReflect.Descriptor instead.
+func (*EvaluateResponse) Descriptor() ([]byte, []int) {
+	return file_ptobuild_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *EvaluateResponse) GetError() *Diagnostic {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+func (x *EvaluateResponse) GetScalar() *Value {
+	if x != nil {
+		return x.Scalar
+	}
+	return nil
+}
+
 type DescribeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1411,7 +2357,7 @@ type DescribeRequest struct {
 
 func (x *DescribeRequest) Reset() {
 	*x = DescribeRequest{}
-	mi := &file_ptobuild_proto_msgTypes[13]
+	mi := &file_ptobuild_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1423,7 +2369,7 @@ func (x *DescribeRequest) String() string {
 func (*DescribeRequest) ProtoMessage() {}
 
 func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[13]
+	mi := &file_ptobuild_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1436,7 +2382,7 @@ func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
 func (*DescribeRequest) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{13}
+	return file_ptobuild_proto_rawDescGZIP(), []int{25}
 }
 
 type DescribeResponse struct {
@@ -1448,7 +2394,7 @@ type DescribeResponse struct {
 
 func (x *DescribeResponse) Reset() {
 	*x = DescribeResponse{}
-	mi := &file_ptobuild_proto_msgTypes[14]
+	mi := &file_ptobuild_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1460,7 +2406,7 @@ func (x *DescribeResponse) String() string {
 func (*DescribeResponse) ProtoMessage() {}
 
 func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[14]
+	mi := &file_ptobuild_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1473,7 +2419,7 @@ func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
 func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{14}
+	return file_ptobuild_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *DescribeResponse) GetPasses() []*PassDesc {
@@ -1494,13 +2440,14 @@ type PassDesc struct {
 	// Where in the pipeline it stands: right after or right before the first pass of that name. Exactly one is set.
 	After         string `protobuf:"bytes,6,opt,name=after,proto3" json:"after,omitempty"`
 	Before        string `protobuf:"bytes,7,opt,name=before,proto3" json:"before,omitempty"`
+	Grant         *Grant `protobuf:"bytes,8,opt,name=grant,proto3" json:"grant,omitempty"` // absent: everything
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PassDesc) Reset() {
 	*x = PassDesc{}
-	mi := &file_ptobuild_proto_msgTypes[15]
+	mi := &file_ptobuild_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1512,7 +2459,7 @@ func (x *PassDesc) String() string {
 func (*PassDesc) ProtoMessage() {}
 
 func (x *PassDesc) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[15]
+	mi := &file_ptobuild_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1525,7 +2472,7 @@ func (x *PassDesc) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassDesc.ProtoReflect.Descriptor instead.
 func (*PassDesc) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{15}
+	return file_ptobuild_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PassDesc) GetName() string {
@@ -1577,6 +2524,74 @@ func (x *PassDesc) GetBefore() string {
 	return ""
 }
 
+func (x *PassDesc) GetGrant() *Grant {
+	if x != nil {
+		return x.Grant
+	}
+	return nil
+}
+
+// Grant is what a pass may do to a program; the core refuses more.
+type Grant struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Functions     []string               `protobuf:"bytes,1,rep,name=functions,proto3" json:"functions,omitempty"` // kinds of functions that it may change or remove: "Orchestration", "InCore", "AIC", "AIV", …
+	Add           bool                   `protobuf:"varint,2,opt,name=add,proto3" json:"add,omitempty"`            // it may add functions
+	Remove        bool                   `protobuf:"varint,3,opt,name=remove,proto3" json:"remove,omitempty"`      // it may remove functions of these kinds
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Grant) Reset() {
+	*x = Grant{}
+	mi := &file_ptobuild_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Grant) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Grant) ProtoMessage() {}
+
+func (x *Grant) ProtoReflect() protoreflect.Message {
+	mi := &file_ptobuild_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Grant.ProtoReflect.Descriptor instead.
+func (*Grant) Descriptor() ([]byte, []int) {
+	return file_ptobuild_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *Grant) GetFunctions() []string {
+	if x != nil {
+		return x.Functions
+	}
+	return nil
+}
+
+func (x *Grant) GetAdd() bool {
+	if x != nil {
+		return x.Add
+	}
+	return false
+}
+
+func (x *Grant) GetRemove() bool {
+	if x != nil {
+		return x.Remove
+	}
+	return false
+}
+
 type PassOptions struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	AutoDeps          bool                   `protobuf:"varint,1,opt,name=auto_deps,json=autoDeps,proto3" json:"auto_deps,omitempty"`
@@ -1588,7 +2603,7 @@ type PassOptions struct {
 
 func (x *PassOptions) Reset() {
 	*x = PassOptions{}
-	mi := &file_ptobuild_proto_msgTypes[16]
+	mi := &file_ptobuild_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1600,7 +2615,7 @@ func (x *PassOptions) String() string {
 func (*PassOptions) ProtoMessage() {}
 
 func (x *PassOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[16]
+	mi := &file_ptobuild_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1613,7 +2628,7 @@ func (x *PassOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassOptions.ProtoReflect.Descriptor instead.
 func (*PassOptions) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{16}
+	return file_ptobuild_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PassOptions) GetAutoDeps() bool {
@@ -1651,7 +2666,7 @@ type RunRequest struct {
 
 func (x *RunRequest) Reset() {
 	*x = RunRequest{}
-	mi := &file_ptobuild_proto_msgTypes[17]
+	mi := &file_ptobuild_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1663,7 +2678,7 @@ func (x *RunRequest) String() string {
 func (*RunRequest) ProtoMessage() {}
 
 func (x *RunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[17]
+	mi := &file_ptobuild_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1676,7 +2691,7 @@ func (x *RunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunRequest.ProtoReflect.Descriptor instead.
 func (*RunRequest) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{17}
+	return file_ptobuild_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RunRequest) GetPass() string {
@@ -1722,18 +2737,21 @@ func (x *RunRequest) GetForeignOps() []*OpSpec {
 }
 
 type RunResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Unchanged     bool                   `protobuf:"varint,1,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
-	Functions     []byte                 `protobuf:"bytes,2,opt,name=functions,proto3" json:"functions,omitempty"` // IR of all functions, when changed
-	Diagnostics   []*Diagnostic          `protobuf:"bytes,3,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
-	Notes         []*ExplainNote         `protobuf:"bytes,4,rep,name=notes,proto3" json:"notes,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Unchanged bool                   `protobuf:"varint,1,opt,name=unchanged,proto3" json:"unchanged,omitempty"`
+	// IR of functions, when changed: of all of them, or with capability "parts" of those that changed or are new.
+	Functions     []byte         `protobuf:"bytes,2,opt,name=functions,proto3" json:"functions,omitempty"`
+	Diagnostics   []*Diagnostic  `protobuf:"bytes,3,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	Notes         []*ExplainNote `protobuf:"bytes,4,rep,name=notes,proto3" json:"notes,omitempty"`
+	Order         []string       `protobuf:"bytes,5,rep,name=order,proto3" json:"order,omitempty"`     // "parts": the names of all functions of the new program in order
+	Fusions       []*Fusion      `protobuf:"bytes,6,rep,name=fusions,proto3" json:"fusions,omitempty"` // claims that the core proves again
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunResponse) Reset() {
 	*x = RunResponse{}
-	mi := &file_ptobuild_proto_msgTypes[18]
+	mi := &file_ptobuild_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1745,7 +2763,7 @@ func (x *RunResponse) String() string {
 func (*RunResponse) ProtoMessage() {}
 
 func (x *RunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[18]
+	mi := &file_ptobuild_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1758,7 +2776,7 @@ func (x *RunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunResponse.ProtoReflect.Descriptor instead.
 func (*RunResponse) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{18}
+	return file_ptobuild_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RunResponse) GetUnchanged() bool {
@@ -1789,6 +2807,98 @@ func (x *RunResponse) GetNotes() []*ExplainNote {
 	return nil
 }
 
+func (x *RunResponse) GetOrder() []string {
+	if x != nil {
+		return x.Order
+	}
+	return nil
+}
+
+func (x *RunResponse) GetFusions() []*Fusion {
+	if x != nil {
+		return x.Fusions
+	}
+	return nil
+}
+
+// Fusion claims that a new kernel does what calls of two kernels, one after the other, did: its body is their bodies, one after the other, and every call of it
+// stands where they stood. The core takes the fused calls apart again and compares with the program before the pass.
+type Fusion struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kernel        string                 `protobuf:"bytes,1,opt,name=kernel,proto3" json:"kernel,omitempty"`
+	First         string                 `protobuf:"bytes,2,opt,name=first,proto3" json:"first,omitempty"`
+	Second        string                 `protobuf:"bytes,3,opt,name=second,proto3" json:"second,omitempty"`
+	FirstParams   []uint32               `protobuf:"varint,4,rep,packed,name=first_params,json=firstParams,proto3" json:"first_params,omitempty"` // by parameter of first: the parameter of kernel that takes its place
+	SecondParams  []uint32               `protobuf:"varint,5,rep,packed,name=second_params,json=secondParams,proto3" json:"second_params,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Fusion) Reset() {
+	*x = Fusion{}
+	mi := &file_ptobuild_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Fusion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Fusion) ProtoMessage() {}
+
+func (x *Fusion) ProtoReflect() protoreflect.Message {
+	mi := &file_ptobuild_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Fusion.ProtoReflect.Descriptor instead.
+func (*Fusion) Descriptor() ([]byte, []int) {
+	return file_ptobuild_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *Fusion) GetKernel() string {
+	if x != nil {
+		return x.Kernel
+	}
+	return ""
+}
+
+func (x *Fusion) GetFirst() string {
+	if x != nil {
+		return x.First
+	}
+	return ""
+}
+
+func (x *Fusion) GetSecond() string {
+	if x != nil {
+		return x.Second
+	}
+	return ""
+}
+
+func (x *Fusion) GetFirstParams() []uint32 {
+	if x != nil {
+		return x.FirstParams
+	}
+	return nil
+}
+
+func (x *Fusion) GetSecondParams() []uint32 {
+	if x != nil {
+		return x.SecondParams
+	}
+	return nil
+}
+
 type ExplainNote struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Span          *Span                  `protobuf:"bytes,1,opt,name=span,proto3" json:"span,omitempty"`
@@ -1799,7 +2909,7 @@ type ExplainNote struct {
 
 func (x *ExplainNote) Reset() {
 	*x = ExplainNote{}
-	mi := &file_ptobuild_proto_msgTypes[19]
+	mi := &file_ptobuild_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1811,7 +2921,7 @@ func (x *ExplainNote) String() string {
 func (*ExplainNote) ProtoMessage() {}
 
 func (x *ExplainNote) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[19]
+	mi := &file_ptobuild_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1824,7 +2934,7 @@ func (x *ExplainNote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainNote.ProtoReflect.Descriptor instead.
 func (*ExplainNote) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{19}
+	return file_ptobuild_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ExplainNote) GetSpan() *Span {
@@ -1851,7 +2961,7 @@ type Diagnostic_Related struct {
 
 func (x *Diagnostic_Related) Reset() {
 	*x = Diagnostic_Related{}
-	mi := &file_ptobuild_proto_msgTypes[20]
+	mi := &file_ptobuild_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1863,7 +2973,7 @@ func (x *Diagnostic_Related) String() string {
 func (*Diagnostic_Related) ProtoMessage() {}
 
 func (x *Diagnostic_Related) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[20]
+	mi := &file_ptobuild_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1876,7 +2986,7 @@ func (x *Diagnostic_Related) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Diagnostic_Related.ProtoReflect.Descriptor instead.
 func (*Diagnostic_Related) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{3, 0}
+	return file_ptobuild_proto_rawDescGZIP(), []int{4, 0}
 }
 
 func (x *Diagnostic_Related) GetSpan() *Span {
@@ -1903,7 +3013,7 @@ type Value_Enum struct {
 
 func (x *Value_Enum) Reset() {
 	*x = Value_Enum{}
-	mi := &file_ptobuild_proto_msgTypes[21]
+	mi := &file_ptobuild_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1915,7 +3025,7 @@ func (x *Value_Enum) String() string {
 func (*Value_Enum) ProtoMessage() {}
 
 func (x *Value_Enum) ProtoReflect() protoreflect.Message {
-	mi := &file_ptobuild_proto_msgTypes[21]
+	mi := &file_ptobuild_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1928,7 +3038,7 @@ func (x *Value_Enum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Value_Enum.ProtoReflect.Descriptor instead.
 func (*Value_Enum) Descriptor() ([]byte, []int) {
-	return file_ptobuild_proto_rawDescGZIP(), []int{9, 0}
+	return file_ptobuild_proto_rawDescGZIP(), []int{10, 0}
 }
 
 func (x *Value_Enum) GetKind() string {
@@ -1945,21 +3055,214 @@ func (x *Value_Enum) GetName() string {
 	return ""
 }
 
+type Token_Pair struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Operand       uint32                 `protobuf:"varint,1,opt,name=operand,proto3" json:"operand,omitempty"`
+	Index         uint32                 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Token_Pair) Reset() {
+	*x = Token_Pair{}
+	mi := &file_ptobuild_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Token_Pair) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Token_Pair) ProtoMessage() {}
+
+func (x *Token_Pair) ProtoReflect() protoreflect.Message {
+	mi := &file_ptobuild_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Token_Pair.ProtoReflect.Descriptor instead.
+func (*Token_Pair) Descriptor() ([]byte, []int) {
+	return file_ptobuild_proto_rawDescGZIP(), []int{20, 0}
+}
+
+func (x *Token_Pair) GetOperand() uint32 {
+	if x != nil {
+		return x.Operand
+	}
+	return 0
+}
+
+func (x *Token_Pair) GetIndex() uint32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+type Operand_Elements struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Dtype         string                 `protobuf:"bytes,1,opt,name=dtype,proto3" json:"dtype,omitempty"`
+	Shape         []int64                `protobuf:"varint,2,rep,packed,name=shape,proto3" json:"shape,omitempty"`
+	Valid         []int64                `protobuf:"varint,3,rep,packed,name=valid,proto3" json:"valid,omitempty"` // extents of the part that counts
+	Offset        int64                  `protobuf:"varint,4,opt,name=offset,proto3" json:"offset,omitempty"`      // in the file, in bytes
+	Writable      bool                   `protobuf:"varint,5,opt,name=writable,proto3" json:"writable,omitempty"`  // the core takes back what is written here
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Operand_Elements) Reset() {
+	*x = Operand_Elements{}
+	mi := &file_ptobuild_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Operand_Elements) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Operand_Elements) ProtoMessage() {}
+
+func (x *Operand_Elements) ProtoReflect() protoreflect.Message {
+	mi := &file_ptobuild_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Operand_Elements.ProtoReflect.Descriptor instead.
+func (*Operand_Elements) Descriptor() ([]byte, []int) {
+	return file_ptobuild_proto_rawDescGZIP(), []int{23, 0}
+}
+
+func (x *Operand_Elements) GetDtype() string {
+	if x != nil {
+		return x.Dtype
+	}
+	return ""
+}
+
+func (x *Operand_Elements) GetShape() []int64 {
+	if x != nil {
+		return x.Shape
+	}
+	return nil
+}
+
+func (x *Operand_Elements) GetValid() []int64 {
+	if x != nil {
+		return x.Valid
+	}
+	return nil
+}
+
+func (x *Operand_Elements) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *Operand_Elements) GetWritable() bool {
+	if x != nil {
+		return x.Writable
+	}
+	return false
+}
+
+type Operand_Ints struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Values        []int64                `protobuf:"varint,1,rep,packed,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Operand_Ints) Reset() {
+	*x = Operand_Ints{}
+	mi := &file_ptobuild_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Operand_Ints) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Operand_Ints) ProtoMessage() {}
+
+func (x *Operand_Ints) ProtoReflect() protoreflect.Message {
+	mi := &file_ptobuild_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Operand_Ints.ProtoReflect.Descriptor instead.
+func (*Operand_Ints) Descriptor() ([]byte, []int) {
+	return file_ptobuild_proto_rawDescGZIP(), []int{23, 1}
+}
+
+func (x *Operand_Ints) GetValues() []int64 {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
 var File_ptobuild_proto protoreflect.FileDescriptor
 
 const file_ptobuild_proto_rawDesc = "" +
 	"\n" +
-	"\x0eptobuild.proto\x12\x12ptobuild.plugin.v1\"T\n" +
+	"\x0eptobuild.proto\x12\x12ptobuild.plugin.v1\"\x8e\x01\n" +
 	"\x10ConfigureRequest\x12\x1d\n" +
 	"\n" +
 	"ir_version\x18\x01 \x01(\rR\tirVersion\x12!\n" +
-	"\foptions_json\x18\x02 \x01(\tR\voptionsJson\"\xa2\x01\n" +
+	"\foptions_json\x18\x02 \x01(\tR\voptionsJson\x12\x14\n" +
+	"\x05minor\x18\x03 \x01(\rR\x05minor\x12\"\n" +
+	"\fcapabilities\x18\x04 \x03(\tR\fcapabilities\"\xa4\x02\n" +
 	"\x11ConfigureResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\tR\aversion\x12\x1d\n" +
 	"\n" +
 	"ir_version\x18\x03 \x01(\rR\tirVersion\x12@\n" +
-	"\vdiagnostics\x18\x04 \x03(\v2\x1e.ptobuild.plugin.v1.DiagnosticR\vdiagnostics\"\x80\x01\n" +
+	"\vdiagnostics\x18\x04 \x03(\v2\x1e.ptobuild.plugin.v1.DiagnosticR\vdiagnostics\x12\x14\n" +
+	"\x05minor\x18\x05 \x01(\rR\x05minor\x12\"\n" +
+	"\fcapabilities\x18\x06 \x03(\tR\fcapabilities\x124\n" +
+	"\aoptions\x18\a \x03(\v2\x1a.ptobuild.plugin.v1.OptionR\aoptions\x12\x10\n" +
+	"\x03doc\x18\b \x01(\tR\x03doc\"\xfc\x01\n" +
+	"\x06Option\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x123\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x1f.ptobuild.plugin.v1.Option.KindR\x04kind\x12\x10\n" +
+	"\x03doc\x18\x03 \x01(\tR\x03doc\x12\x1a\n" +
+	"\brequired\x18\x04 \x01(\bR\brequired\x12\x18\n" +
+	"\achoices\x18\x05 \x03(\tR\achoices\x12\x10\n" +
+	"\x03min\x18\x06 \x01(\x01R\x03min\x12\x10\n" +
+	"\x03max\x18\a \x01(\x01R\x03max\"=\n" +
+	"\x04Kind\x12\n" +
+	"\n" +
+	"\x06STRING\x10\x00\x12\a\n" +
+	"\x03INT\x10\x01\x12\t\n" +
+	"\x05FLOAT\x10\x02\x12\b\n" +
+	"\x04BOOL\x10\x03\x12\v\n" +
+	"\aSTRINGS\x10\x04\"\x80\x01\n" +
 	"\x04Span\x12\x12\n" +
 	"\x04file\x18\x01 \x01(\tR\x04file\x12\x12\n" +
 	"\x04line\x18\x02 \x01(\x05R\x04line\x12\x16\n" +
@@ -1984,7 +3287,7 @@ const file_ptobuild_proto_rawDesc = "" +
 	"\x04NOTE\x10\x02\"\x0e\n" +
 	"\fSpecsRequest\"=\n" +
 	"\rSpecsResponse\x12,\n" +
-	"\x03ops\x18\x01 \x03(\v2\x1a.ptobuild.plugin.v1.OpSpecR\x03ops\"\x9a\x06\n" +
+	"\x03ops\x18\x01 \x03(\v2\x1a.ptobuild.plugin.v1.OpSpecR\x03ops\"\xea\x06\n" +
 	"\x06OpSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03doc\x18\x02 \x01(\tR\x03doc\x121\n" +
@@ -2001,7 +3304,10 @@ const file_ptobuild_proto_rawDesc = "" +
 	"\n" +
 	"result_mem\x18\f \x01(\tR\tresultMem\x12P\n" +
 	"\x0fresult_mem_from\x18\r \x01(\x0e2(.ptobuild.plugin.v1.OpSpec.ResultMemFromR\rresultMemFrom\x12\x16\n" +
-	"\x06infers\x18\x0e \x01(\bR\x06infers\"<\n" +
+	"\x06infers\x18\x0e \x01(\bR\x06infers\x12\x1a\n" +
+	"\bverifies\x18\x0f \x01(\bR\bverifies\x12\x14\n" +
+	"\x05emits\x18\x10 \x01(\bR\x05emits\x12\x1c\n" +
+	"\tevaluates\x18\x11 \x01(\bR\tevaluates\"<\n" +
 	"\x06Effect\x12\b\n" +
 	"\x04READ\x10\x00\x12\t\n" +
 	"\x05WRITE\x10\x01\x12\x0e\n" +
@@ -2081,10 +3387,62 @@ const file_ptobuild_proto_rawDesc = "" +
 	"\x04call\x18\x01 \x01(\rR\x04call\x12>\n" +
 	"\n" +
 	"diagnostic\x18\x02 \x01(\v2\x1e.ptobuild.plugin.v1.DiagnosticR\n" +
-	"diagnostic\"\x11\n" +
+	"diagnostic\"A\n" +
+	"\rVerifyRequest\x12\x1a\n" +
+	"\bfunction\x18\x01 \x01(\tR\bfunction\x12\x14\n" +
+	"\x05calls\x18\x02 \x01(\fR\x05calls\"I\n" +
+	"\x0eVerifyResponse\x127\n" +
+	"\areports\x18\x01 \x03(\v2\x1d.ptobuild.plugin.v1.CallErrorR\areports\"9\n" +
+	"\vEmitRequest\x12\x14\n" +
+	"\x05calls\x18\x01 \x01(\fR\x05calls\x12\x14\n" +
+	"\x05bound\x18\x02 \x03(\bR\x05bound\"\x81\x01\n" +
+	"\fEmitResponse\x12:\n" +
+	"\ttemplates\x18\x01 \x03(\v2\x1c.ptobuild.plugin.v1.TemplateR\ttemplates\x125\n" +
+	"\x06errors\x18\x02 \x03(\v2\x1d.ptobuild.plugin.v1.CallErrorR\x06errors\"R\n" +
+	"\bTemplate\x12\x16\n" +
+	"\x06locals\x18\x01 \x03(\tR\x06locals\x12.\n" +
+	"\x05lines\x18\x02 \x03(\v2\x18.ptobuild.plugin.v1.LineR\x05lines\"9\n" +
+	"\x04Line\x121\n" +
+	"\x06tokens\x18\x01 \x03(\v2\x19.ptobuild.plugin.v1.TokenR\x06tokens\"\x9c\x02\n" +
+	"\x05Token\x12\x14\n" +
+	"\x04text\x18\x01 \x01(\tH\x00R\x04text\x12\x1a\n" +
+	"\aoperand\x18\x02 \x01(\rH\x00R\aoperand\x12:\n" +
+	"\aelement\x18\x03 \x01(\v2\x1e.ptobuild.plugin.v1.Token.PairH\x00R\aelement\x122\n" +
+	"\x03dim\x18\x04 \x01(\v2\x1e.ptobuild.plugin.v1.Token.PairH\x00R\x03dim\x12\x18\n" +
+	"\x06result\x18\x05 \x01(\bH\x00R\x06result\x12\x16\n" +
+	"\x05local\x18\x06 \x01(\rH\x00R\x05local\x1a6\n" +
+	"\x04Pair\x12\x18\n" +
+	"\aoperand\x18\x01 \x01(\rR\aoperand\x12\x14\n" +
+	"\x05index\x18\x02 \x01(\rR\x05indexB\a\n" +
+	"\x05token\"\xe1\x01\n" +
+	"\x0fEvaluateRequest\x12\x0e\n" +
+	"\x02op\x18\x01 \x01(\tR\x02op\x12\x12\n" +
+	"\x04file\x18\x02 \x01(\tR\x04file\x12<\n" +
+	"\bkeywords\x18\x03 \x03(\v2 .ptobuild.plugin.v1.KeywordValueR\bkeywords\x127\n" +
+	"\boperands\x18\x04 \x03(\v2\x1b.ptobuild.plugin.v1.OperandR\boperands\x123\n" +
+	"\x06result\x18\x05 \x01(\v2\x1b.ptobuild.plugin.v1.OperandR\x06result\"S\n" +
+	"\fKeywordValue\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12/\n" +
+	"\x05value\x18\x02 \x01(\v2\x19.ptobuild.plugin.v1.ValueR\x05value\"\xe8\x02\n" +
+	"\aOperand\x12B\n" +
+	"\belements\x18\x01 \x01(\v2$.ptobuild.plugin.v1.Operand.ElementsH\x00R\belements\x123\n" +
+	"\x06scalar\x18\x02 \x01(\v2\x19.ptobuild.plugin.v1.ValueH\x00R\x06scalar\x126\n" +
+	"\x04list\x18\x03 \x01(\v2 .ptobuild.plugin.v1.Operand.IntsH\x00R\x04list\x1a\x80\x01\n" +
+	"\bElements\x12\x14\n" +
+	"\x05dtype\x18\x01 \x01(\tR\x05dtype\x12\x14\n" +
+	"\x05shape\x18\x02 \x03(\x03R\x05shape\x12\x14\n" +
+	"\x05valid\x18\x03 \x03(\x03R\x05valid\x12\x16\n" +
+	"\x06offset\x18\x04 \x01(\x03R\x06offset\x12\x1a\n" +
+	"\bwritable\x18\x05 \x01(\bR\bwritable\x1a\x1e\n" +
+	"\x04Ints\x12\x16\n" +
+	"\x06values\x18\x01 \x03(\x03R\x06valuesB\t\n" +
+	"\aoperand\"{\n" +
+	"\x10EvaluateResponse\x124\n" +
+	"\x05error\x18\x01 \x01(\v2\x1e.ptobuild.plugin.v1.DiagnosticR\x05error\x121\n" +
+	"\x06scalar\x18\x02 \x01(\v2\x19.ptobuild.plugin.v1.ValueR\x06scalar\"\x11\n" +
 	"\x0fDescribeRequest\"H\n" +
 	"\x10DescribeResponse\x124\n" +
-	"\x06passes\x18\x01 \x03(\v2\x1c.ptobuild.plugin.v1.PassDescR\x06passes\"\xb8\x01\n" +
+	"\x06passes\x18\x01 \x03(\v2\x1c.ptobuild.plugin.v1.PassDescR\x06passes\"\xe9\x01\n" +
 	"\bPassDesc\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03doc\x18\x02 \x01(\tR\x03doc\x12\x1a\n" +
@@ -2092,7 +3450,12 @@ const file_ptobuild_proto_rawDesc = "" +
 	"\bproduces\x18\x04 \x03(\tR\bproduces\x12 \n" +
 	"\vinvalidates\x18\x05 \x03(\tR\vinvalidates\x12\x14\n" +
 	"\x05after\x18\x06 \x01(\tR\x05after\x12\x16\n" +
-	"\x06before\x18\a \x01(\tR\x06before\"\x8a\x01\n" +
+	"\x06before\x18\a \x01(\tR\x06before\x12/\n" +
+	"\x05grant\x18\b \x01(\v2\x19.ptobuild.plugin.v1.GrantR\x05grant\"O\n" +
+	"\x05Grant\x12\x1c\n" +
+	"\tfunctions\x18\x01 \x03(\tR\tfunctions\x12\x10\n" +
+	"\x03add\x18\x02 \x01(\bR\x03add\x12\x16\n" +
+	"\x06remove\x18\x03 \x01(\bR\x06remove\"\x8a\x01\n" +
 	"\vPassOptions\x12\x1b\n" +
 	"\tauto_deps\x18\x01 \x01(\bR\bautoDeps\x12/\n" +
 	"\x14no_manual_alloc_deps\x18\x02 \x01(\bR\x11noManualAllocDeps\x12-\n" +
@@ -2105,21 +3468,32 @@ const file_ptobuild_proto_rawDesc = "" +
 	"\aoptions\x18\x04 \x01(\v2\x1f.ptobuild.plugin.v1.PassOptionsR\aoptions\x12\x18\n" +
 	"\aexplain\x18\x05 \x01(\bR\aexplain\x12;\n" +
 	"\vforeign_ops\x18\x06 \x03(\v2\x1a.ptobuild.plugin.v1.OpSpecR\n" +
-	"foreignOps\"\xc2\x01\n" +
+	"foreignOps\"\x8e\x02\n" +
 	"\vRunResponse\x12\x1c\n" +
 	"\tunchanged\x18\x01 \x01(\bR\tunchanged\x12\x1c\n" +
 	"\tfunctions\x18\x02 \x01(\fR\tfunctions\x12@\n" +
 	"\vdiagnostics\x18\x03 \x03(\v2\x1e.ptobuild.plugin.v1.DiagnosticR\vdiagnostics\x125\n" +
-	"\x05notes\x18\x04 \x03(\v2\x1f.ptobuild.plugin.v1.ExplainNoteR\x05notes\"O\n" +
+	"\x05notes\x18\x04 \x03(\v2\x1f.ptobuild.plugin.v1.ExplainNoteR\x05notes\x12\x14\n" +
+	"\x05order\x18\x05 \x03(\tR\x05order\x124\n" +
+	"\afusions\x18\x06 \x03(\v2\x1a.ptobuild.plugin.v1.FusionR\afusions\"\x96\x01\n" +
+	"\x06Fusion\x12\x16\n" +
+	"\x06kernel\x18\x01 \x01(\tR\x06kernel\x12\x14\n" +
+	"\x05first\x18\x02 \x01(\tR\x05first\x12\x16\n" +
+	"\x06second\x18\x03 \x01(\tR\x06second\x12!\n" +
+	"\ffirst_params\x18\x04 \x03(\rR\vfirstParams\x12#\n" +
+	"\rsecond_params\x18\x05 \x03(\rR\fsecondParams\"O\n" +
 	"\vExplainNote\x12,\n" +
 	"\x04span\x18\x01 \x01(\v2\x18.ptobuild.plugin.v1.SpanR\x04span\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text2b\n" +
 	"\x06Plugin\x12X\n" +
-	"\tConfigure\x12$.ptobuild.plugin.v1.ConfigureRequest\x1a%.ptobuild.plugin.v1.ConfigureResponse2\xb0\x01\n" +
+	"\tConfigure\x12$.ptobuild.plugin.v1.ConfigureRequest\x1a%.ptobuild.plugin.v1.ConfigureResponse2\xa3\x03\n" +
 	"\x03Ops\x12L\n" +
 	"\x05Specs\x12 .ptobuild.plugin.v1.SpecsRequest\x1a!.ptobuild.plugin.v1.SpecsResponse\x12[\n" +
 	"\n" +
-	"InferTypes\x12%.ptobuild.plugin.v1.InferTypesRequest\x1a&.ptobuild.plugin.v1.InferTypesResponse2\xa7\x01\n" +
+	"InferTypes\x12%.ptobuild.plugin.v1.InferTypesRequest\x1a&.ptobuild.plugin.v1.InferTypesResponse\x12O\n" +
+	"\x06Verify\x12!.ptobuild.plugin.v1.VerifyRequest\x1a\".ptobuild.plugin.v1.VerifyResponse\x12I\n" +
+	"\x04Emit\x12\x1f.ptobuild.plugin.v1.EmitRequest\x1a .ptobuild.plugin.v1.EmitResponse\x12U\n" +
+	"\bEvaluate\x12#.ptobuild.plugin.v1.EvaluateRequest\x1a$.ptobuild.plugin.v1.EvaluateResponse2\xa7\x01\n" +
 	"\x06Passes\x12U\n" +
 	"\bDescribe\x12#.ptobuild.plugin.v1.DescribeRequest\x1a$.ptobuild.plugin.v1.DescribeResponse\x12F\n" +
 	"\x03Run\x12\x1e.ptobuild.plugin.v1.RunRequest\x1a\x1f.ptobuild.plugin.v1.RunResponseB2Z0github.com/ptobuild/ptobuild/plugins/proto;protob\x06proto3"
@@ -2136,79 +3510,123 @@ func file_ptobuild_proto_rawDescGZIP() []byte {
 	return file_ptobuild_proto_rawDescData
 }
 
-var file_ptobuild_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_ptobuild_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_ptobuild_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
+var file_ptobuild_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_ptobuild_proto_goTypes = []any{
-	(Diagnostic_Severity)(0),   // 0: ptobuild.plugin.v1.Diagnostic.Severity
-	(OpSpec_Effect)(0),         // 1: ptobuild.plugin.v1.OpSpec.Effect
-	(OpSpec_Result)(0),         // 2: ptobuild.plugin.v1.OpSpec.Result
-	(OpSpec_Core)(0),           // 3: ptobuild.plugin.v1.OpSpec.Core
-	(OpSpec_ResultMemFrom)(0),  // 4: ptobuild.plugin.v1.OpSpec.ResultMemFrom
-	(Param_Kind)(0),            // 5: ptobuild.plugin.v1.Param.Kind
-	(Keyword_Kind)(0),          // 6: ptobuild.plugin.v1.Keyword.Kind
-	(*ConfigureRequest)(nil),   // 7: ptobuild.plugin.v1.ConfigureRequest
-	(*ConfigureResponse)(nil),  // 8: ptobuild.plugin.v1.ConfigureResponse
-	(*Span)(nil),               // 9: ptobuild.plugin.v1.Span
-	(*Diagnostic)(nil),         // 10: ptobuild.plugin.v1.Diagnostic
-	(*SpecsRequest)(nil),       // 11: ptobuild.plugin.v1.SpecsRequest
-	(*SpecsResponse)(nil),      // 12: ptobuild.plugin.v1.SpecsResponse
-	(*OpSpec)(nil),             // 13: ptobuild.plugin.v1.OpSpec
-	(*Param)(nil),              // 14: ptobuild.plugin.v1.Param
-	(*Keyword)(nil),            // 15: ptobuild.plugin.v1.Keyword
-	(*Value)(nil),              // 16: ptobuild.plugin.v1.Value
-	(*InferTypesRequest)(nil),  // 17: ptobuild.plugin.v1.InferTypesRequest
-	(*InferTypesResponse)(nil), // 18: ptobuild.plugin.v1.InferTypesResponse
-	(*CallError)(nil),          // 19: ptobuild.plugin.v1.CallError
-	(*DescribeRequest)(nil),    // 20: ptobuild.plugin.v1.DescribeRequest
-	(*DescribeResponse)(nil),   // 21: ptobuild.plugin.v1.DescribeResponse
-	(*PassDesc)(nil),           // 22: ptobuild.plugin.v1.PassDesc
-	(*PassOptions)(nil),        // 23: ptobuild.plugin.v1.PassOptions
-	(*RunRequest)(nil),         // 24: ptobuild.plugin.v1.RunRequest
-	(*RunResponse)(nil),        // 25: ptobuild.plugin.v1.RunResponse
-	(*ExplainNote)(nil),        // 26: ptobuild.plugin.v1.ExplainNote
-	(*Diagnostic_Related)(nil), // 27: ptobuild.plugin.v1.Diagnostic.Related
-	(*Value_Enum)(nil),         // 28: ptobuild.plugin.v1.Value.Enum
+	(Option_Kind)(0),           // 0: ptobuild.plugin.v1.Option.Kind
+	(Diagnostic_Severity)(0),   // 1: ptobuild.plugin.v1.Diagnostic.Severity
+	(OpSpec_Effect)(0),         // 2: ptobuild.plugin.v1.OpSpec.Effect
+	(OpSpec_Result)(0),         // 3: ptobuild.plugin.v1.OpSpec.Result
+	(OpSpec_Core)(0),           // 4: ptobuild.plugin.v1.OpSpec.Core
+	(OpSpec_ResultMemFrom)(0),  // 5: ptobuild.plugin.v1.OpSpec.ResultMemFrom
+	(Param_Kind)(0),            // 6: ptobuild.plugin.v1.Param.Kind
+	(Keyword_Kind)(0),          // 7: ptobuild.plugin.v1.Keyword.Kind
+	(*ConfigureRequest)(nil),   // 8: ptobuild.plugin.v1.ConfigureRequest
+	(*ConfigureResponse)(nil),  // 9: ptobuild.plugin.v1.ConfigureResponse
+	(*Option)(nil),             // 10: ptobuild.plugin.v1.Option
+	(*Span)(nil),               // 11: ptobuild.plugin.v1.Span
+	(*Diagnostic)(nil),         // 12: ptobuild.plugin.v1.Diagnostic
+	(*SpecsRequest)(nil),       // 13: ptobuild.plugin.v1.SpecsRequest
+	(*SpecsResponse)(nil),      // 14: ptobuild.plugin.v1.SpecsResponse
+	(*OpSpec)(nil),             // 15: ptobuild.plugin.v1.OpSpec
+	(*Param)(nil),              // 16: ptobuild.plugin.v1.Param
+	(*Keyword)(nil),            // 17: ptobuild.plugin.v1.Keyword
+	(*Value)(nil),              // 18: ptobuild.plugin.v1.Value
+	(*InferTypesRequest)(nil),  // 19: ptobuild.plugin.v1.InferTypesRequest
+	(*InferTypesResponse)(nil), // 20: ptobuild.plugin.v1.InferTypesResponse
+	(*CallError)(nil),          // 21: ptobuild.plugin.v1.CallError
+	(*VerifyRequest)(nil),      // 22: ptobuild.plugin.v1.VerifyRequest
+	(*VerifyResponse)(nil),     // 23: ptobuild.plugin.v1.VerifyResponse
+	(*EmitRequest)(nil),        // 24: ptobuild.plugin.v1.EmitRequest
+	(*EmitResponse)(nil),       // 25: ptobuild.plugin.v1.EmitResponse
+	(*Template)(nil),           // 26: ptobuild.plugin.v1.Template
+	(*Line)(nil),               // 27: ptobuild.plugin.v1.Line
+	(*Token)(nil),              // 28: ptobuild.plugin.v1.Token
+	(*EvaluateRequest)(nil),    // 29: ptobuild.plugin.v1.EvaluateRequest
+	(*KeywordValue)(nil),       // 30: ptobuild.plugin.v1.KeywordValue
+	(*Operand)(nil),            // 31: ptobuild.plugin.v1.Operand
+	(*EvaluateResponse)(nil),   // 32: ptobuild.plugin.v1.EvaluateResponse
+	(*DescribeRequest)(nil),    // 33: ptobuild.plugin.v1.DescribeRequest
+	(*DescribeResponse)(nil),   // 34: ptobuild.plugin.v1.DescribeResponse
+	(*PassDesc)(nil),           // 35: ptobuild.plugin.v1.PassDesc
+	(*Grant)(nil),              // 36: ptobuild.plugin.v1.Grant
+	(*PassOptions)(nil),        // 37: ptobuild.plugin.v1.PassOptions
+	(*RunRequest)(nil),         // 38: ptobuild.plugin.v1.RunRequest
+	(*RunResponse)(nil),        // 39: ptobuild.plugin.v1.RunResponse
+	(*Fusion)(nil),             // 40: ptobuild.plugin.v1.Fusion
+	(*ExplainNote)(nil),        // 41: ptobuild.plugin.v1.ExplainNote
+	(*Diagnostic_Related)(nil), // 42: ptobuild.plugin.v1.Diagnostic.Related
+	(*Value_Enum)(nil),         // 43: ptobuild.plugin.v1.Value.Enum
+	(*Token_Pair)(nil),         // 44: ptobuild.plugin.v1.Token.Pair
+	(*Operand_Elements)(nil),   // 45: ptobuild.plugin.v1.Operand.Elements
+	(*Operand_Ints)(nil),       // 46: ptobuild.plugin.v1.Operand.Ints
 }
 var file_ptobuild_proto_depIdxs = []int32{
-	10, // 0: ptobuild.plugin.v1.ConfigureResponse.diagnostics:type_name -> ptobuild.plugin.v1.Diagnostic
-	0,  // 1: ptobuild.plugin.v1.Diagnostic.severity:type_name -> ptobuild.plugin.v1.Diagnostic.Severity
-	9,  // 2: ptobuild.plugin.v1.Diagnostic.span:type_name -> ptobuild.plugin.v1.Span
-	27, // 3: ptobuild.plugin.v1.Diagnostic.related:type_name -> ptobuild.plugin.v1.Diagnostic.Related
-	13, // 4: ptobuild.plugin.v1.SpecsResponse.ops:type_name -> ptobuild.plugin.v1.OpSpec
-	14, // 5: ptobuild.plugin.v1.OpSpec.params:type_name -> ptobuild.plugin.v1.Param
-	15, // 6: ptobuild.plugin.v1.OpSpec.keywords:type_name -> ptobuild.plugin.v1.Keyword
-	2,  // 7: ptobuild.plugin.v1.OpSpec.result:type_name -> ptobuild.plugin.v1.OpSpec.Result
-	1,  // 8: ptobuild.plugin.v1.OpSpec.effects:type_name -> ptobuild.plugin.v1.OpSpec.Effect
-	3,  // 9: ptobuild.plugin.v1.OpSpec.core:type_name -> ptobuild.plugin.v1.OpSpec.Core
-	4,  // 10: ptobuild.plugin.v1.OpSpec.result_mem_from:type_name -> ptobuild.plugin.v1.OpSpec.ResultMemFrom
-	5,  // 11: ptobuild.plugin.v1.Param.kinds:type_name -> ptobuild.plugin.v1.Param.Kind
-	6,  // 12: ptobuild.plugin.v1.Keyword.kind:type_name -> ptobuild.plugin.v1.Keyword.Kind
-	16, // 13: ptobuild.plugin.v1.Keyword.default:type_name -> ptobuild.plugin.v1.Value
-	28, // 14: ptobuild.plugin.v1.Value.enum:type_name -> ptobuild.plugin.v1.Value.Enum
-	19, // 15: ptobuild.plugin.v1.InferTypesResponse.errors:type_name -> ptobuild.plugin.v1.CallError
-	10, // 16: ptobuild.plugin.v1.CallError.diagnostic:type_name -> ptobuild.plugin.v1.Diagnostic
-	22, // 17: ptobuild.plugin.v1.DescribeResponse.passes:type_name -> ptobuild.plugin.v1.PassDesc
-	23, // 18: ptobuild.plugin.v1.RunRequest.options:type_name -> ptobuild.plugin.v1.PassOptions
-	13, // 19: ptobuild.plugin.v1.RunRequest.foreign_ops:type_name -> ptobuild.plugin.v1.OpSpec
-	10, // 20: ptobuild.plugin.v1.RunResponse.diagnostics:type_name -> ptobuild.plugin.v1.Diagnostic
-	26, // 21: ptobuild.plugin.v1.RunResponse.notes:type_name -> ptobuild.plugin.v1.ExplainNote
-	9,  // 22: ptobuild.plugin.v1.ExplainNote.span:type_name -> ptobuild.plugin.v1.Span
-	9,  // 23: ptobuild.plugin.v1.Diagnostic.Related.span:type_name -> ptobuild.plugin.v1.Span
-	7,  // 24: ptobuild.plugin.v1.Plugin.Configure:input_type -> ptobuild.plugin.v1.ConfigureRequest
-	11, // 25: ptobuild.plugin.v1.Ops.Specs:input_type -> ptobuild.plugin.v1.SpecsRequest
-	17, // 26: ptobuild.plugin.v1.Ops.InferTypes:input_type -> ptobuild.plugin.v1.InferTypesRequest
-	20, // 27: ptobuild.plugin.v1.Passes.Describe:input_type -> ptobuild.plugin.v1.DescribeRequest
-	24, // 28: ptobuild.plugin.v1.Passes.Run:input_type -> ptobuild.plugin.v1.RunRequest
-	8,  // 29: ptobuild.plugin.v1.Plugin.Configure:output_type -> ptobuild.plugin.v1.ConfigureResponse
-	12, // 30: ptobuild.plugin.v1.Ops.Specs:output_type -> ptobuild.plugin.v1.SpecsResponse
-	18, // 31: ptobuild.plugin.v1.Ops.InferTypes:output_type -> ptobuild.plugin.v1.InferTypesResponse
-	21, // 32: ptobuild.plugin.v1.Passes.Describe:output_type -> ptobuild.plugin.v1.DescribeResponse
-	25, // 33: ptobuild.plugin.v1.Passes.Run:output_type -> ptobuild.plugin.v1.RunResponse
-	29, // [29:34] is the sub-list for method output_type
-	24, // [24:29] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	12, // 0: ptobuild.plugin.v1.ConfigureResponse.diagnostics:type_name -> ptobuild.plugin.v1.Diagnostic
+	10, // 1: ptobuild.plugin.v1.ConfigureResponse.options:type_name -> ptobuild.plugin.v1.Option
+	0,  // 2: ptobuild.plugin.v1.Option.kind:type_name -> ptobuild.plugin.v1.Option.Kind
+	1,  // 3: ptobuild.plugin.v1.Diagnostic.severity:type_name -> ptobuild.plugin.v1.Diagnostic.Severity
+	11, // 4: ptobuild.plugin.v1.Diagnostic.span:type_name -> ptobuild.plugin.v1.Span
+	42, // 5: ptobuild.plugin.v1.Diagnostic.related:type_name -> ptobuild.plugin.v1.Diagnostic.Related
+	15, // 6: ptobuild.plugin.v1.SpecsResponse.ops:type_name -> ptobuild.plugin.v1.OpSpec
+	16, // 7: ptobuild.plugin.v1.OpSpec.params:type_name -> ptobuild.plugin.v1.Param
+	17, // 8: ptobuild.plugin.v1.OpSpec.keywords:type_name -> ptobuild.plugin.v1.Keyword
+	3,  // 9: ptobuild.plugin.v1.OpSpec.result:type_name -> ptobuild.plugin.v1.OpSpec.Result
+	2,  // 10: ptobuild.plugin.v1.OpSpec.effects:type_name -> ptobuild.plugin.v1.OpSpec.Effect
+	4,  // 11: ptobuild.plugin.v1.OpSpec.core:type_name -> ptobuild.plugin.v1.OpSpec.Core
+	5,  // 12: ptobuild.plugin.v1.OpSpec.result_mem_from:type_name -> ptobuild.plugin.v1.OpSpec.ResultMemFrom
+	6,  // 13: ptobuild.plugin.v1.Param.kinds:type_name -> ptobuild.plugin.v1.Param.Kind
+	7,  // 14: ptobuild.plugin.v1.Keyword.kind:type_name -> ptobuild.plugin.v1.Keyword.Kind
+	18, // 15: ptobuild.plugin.v1.Keyword.default:type_name -> ptobuild.plugin.v1.Value
+	43, // 16: ptobuild.plugin.v1.Value.enum:type_name -> ptobuild.plugin.v1.Value.Enum
+	21, // 17: ptobuild.plugin.v1.InferTypesResponse.errors:type_name -> ptobuild.plugin.v1.CallError
+	12, // 18: ptobuild.plugin.v1.CallError.diagnostic:type_name -> ptobuild.plugin.v1.Diagnostic
+	21, // 19: ptobuild.plugin.v1.VerifyResponse.reports:type_name -> ptobuild.plugin.v1.CallError
+	26, // 20: ptobuild.plugin.v1.EmitResponse.templates:type_name -> ptobuild.plugin.v1.Template
+	21, // 21: ptobuild.plugin.v1.EmitResponse.errors:type_name -> ptobuild.plugin.v1.CallError
+	27, // 22: ptobuild.plugin.v1.Template.lines:type_name -> ptobuild.plugin.v1.Line
+	28, // 23: ptobuild.plugin.v1.Line.tokens:type_name -> ptobuild.plugin.v1.Token
+	44, // 24: ptobuild.plugin.v1.Token.element:type_name -> ptobuild.plugin.v1.Token.Pair
+	44, // 25: ptobuild.plugin.v1.Token.dim:type_name -> ptobuild.plugin.v1.Token.Pair
+	30, // 26: ptobuild.plugin.v1.EvaluateRequest.keywords:type_name -> ptobuild.plugin.v1.KeywordValue
+	31, // 27: ptobuild.plugin.v1.EvaluateRequest.operands:type_name -> ptobuild.plugin.v1.Operand
+	31, // 28: ptobuild.plugin.v1.EvaluateRequest.result:type_name -> ptobuild.plugin.v1.Operand
+	18, // 29: ptobuild.plugin.v1.KeywordValue.value:type_name -> ptobuild.plugin.v1.Value
+	45, // 30: ptobuild.plugin.v1.Operand.elements:type_name -> ptobuild.plugin.v1.Operand.Elements
+	18, // 31: ptobuild.plugin.v1.Operand.scalar:type_name -> ptobuild.plugin.v1.Value
+	46, // 32: ptobuild.plugin.v1.Operand.list:type_name -> ptobuild.plugin.v1.Operand.Ints
+	12, // 33: ptobuild.plugin.v1.EvaluateResponse.error:type_name -> ptobuild.plugin.v1.Diagnostic
+	18, // 34: ptobuild.plugin.v1.EvaluateResponse.scalar:type_name -> ptobuild.plugin.v1.Value
+	35, // 35: ptobuild.plugin.v1.DescribeResponse.passes:type_name -> ptobuild.plugin.v1.PassDesc
+	36, // 36: ptobuild.plugin.v1.PassDesc.grant:type_name -> ptobuild.plugin.v1.Grant
+	37, // 37: ptobuild.plugin.v1.RunRequest.options:type_name -> ptobuild.plugin.v1.PassOptions
+	15, // 38: ptobuild.plugin.v1.RunRequest.foreign_ops:type_name -> ptobuild.plugin.v1.OpSpec
+	12, // 39: ptobuild.plugin.v1.RunResponse.diagnostics:type_name -> ptobuild.plugin.v1.Diagnostic
+	41, // 40: ptobuild.plugin.v1.RunResponse.notes:type_name -> ptobuild.plugin.v1.ExplainNote
+	40, // 41: ptobuild.plugin.v1.RunResponse.fusions:type_name -> ptobuild.plugin.v1.Fusion
+	11, // 42: ptobuild.plugin.v1.ExplainNote.span:type_name -> ptobuild.plugin.v1.Span
+	11, // 43: ptobuild.plugin.v1.Diagnostic.Related.span:type_name -> ptobuild.plugin.v1.Span
+	8,  // 44: ptobuild.plugin.v1.Plugin.Configure:input_type -> ptobuild.plugin.v1.ConfigureRequest
+	13, // 45: ptobuild.plugin.v1.Ops.Specs:input_type -> ptobuild.plugin.v1.SpecsRequest
+	19, // 46: ptobuild.plugin.v1.Ops.InferTypes:input_type -> ptobuild.plugin.v1.InferTypesRequest
+	22, // 47: ptobuild.plugin.v1.Ops.Verify:input_type -> ptobuild.plugin.v1.VerifyRequest
+	24, // 48: ptobuild.plugin.v1.Ops.Emit:input_type -> ptobuild.plugin.v1.EmitRequest
+	29, // 49: ptobuild.plugin.v1.Ops.Evaluate:input_type -> ptobuild.plugin.v1.EvaluateRequest
+	33, // 50: ptobuild.plugin.v1.Passes.Describe:input_type -> ptobuild.plugin.v1.DescribeRequest
+	38, // 51: ptobuild.plugin.v1.Passes.Run:input_type -> ptobuild.plugin.v1.RunRequest
+	9,  // 52: ptobuild.plugin.v1.Plugin.Configure:output_type -> ptobuild.plugin.v1.ConfigureResponse
+	14, // 53: ptobuild.plugin.v1.Ops.Specs:output_type -> ptobuild.plugin.v1.SpecsResponse
+	20, // 54: ptobuild.plugin.v1.Ops.InferTypes:output_type -> ptobuild.plugin.v1.InferTypesResponse
+	23, // 55: ptobuild.plugin.v1.Ops.Verify:output_type -> ptobuild.plugin.v1.VerifyResponse
+	25, // 56: ptobuild.plugin.v1.Ops.Emit:output_type -> ptobuild.plugin.v1.EmitResponse
+	32, // 57: ptobuild.plugin.v1.Ops.Evaluate:output_type -> ptobuild.plugin.v1.EvaluateResponse
+	34, // 58: ptobuild.plugin.v1.Passes.Describe:output_type -> ptobuild.plugin.v1.DescribeResponse
+	39, // 59: ptobuild.plugin.v1.Passes.Run:output_type -> ptobuild.plugin.v1.RunResponse
+	52, // [52:60] is the sub-list for method output_type
+	44, // [44:52] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_ptobuild_proto_init() }
@@ -2216,7 +3634,7 @@ func file_ptobuild_proto_init() {
 	if File_ptobuild_proto != nil {
 		return
 	}
-	file_ptobuild_proto_msgTypes[9].OneofWrappers = []any{
+	file_ptobuild_proto_msgTypes[10].OneofWrappers = []any{
 		(*Value_Int)(nil),
 		(*Value_Bool)(nil),
 		(*Value_String_)(nil),
@@ -2224,13 +3642,26 @@ func file_ptobuild_proto_init() {
 		(*Value_Dtype)(nil),
 		(*Value_Enum_)(nil),
 	}
+	file_ptobuild_proto_msgTypes[20].OneofWrappers = []any{
+		(*Token_Text)(nil),
+		(*Token_Operand)(nil),
+		(*Token_Element)(nil),
+		(*Token_Dim)(nil),
+		(*Token_Result)(nil),
+		(*Token_Local)(nil),
+	}
+	file_ptobuild_proto_msgTypes[23].OneofWrappers = []any{
+		(*Operand_Elements_)(nil),
+		(*Operand_Scalar)(nil),
+		(*Operand_List)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_ptobuild_proto_rawDesc), len(file_ptobuild_proto_rawDesc)),
-			NumEnums:      7,
-			NumMessages:   22,
+			NumEnums:      8,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   3,
 		},

@@ -1,7 +1,10 @@
 // The protocol between ptobuild and a plugin process: hashicorp/go-plugin over gRPC, magic cookie PTOBUILD_PLUGIN, go-plugin protocol version 1.
 //
 // Within v1 changes are additive: new fields, new methods, new enum values. A receiver ignores fields that it does not know and refuses enum values that it
-// does not know. ConfigureRequest.ir_version says which wire form of the IR the core speaks; it must be equal on both ends.
+// does not know. What one side cannot do it does not name among its capabilities, and the other side does without: an older plugin works with a newer
+// ptobuild and the other way round. The minor version is for people; programs look at capabilities.
+//
+// ConfigureRequest.ir_version says which wire form of the IR the core speaks; it must be equal on both ends.
 //
 // "IR" below is the wire form of functions (package ir, MarshalFunctions): one encoding with the ids of its variables. A plugin decodes it with an
 // empty variable table and encodes its answer with the same table, so variables keep their identity.
@@ -135,6 +138,9 @@ var Plugin_ServiceDesc = grpc.ServiceDesc{
 const (
 	Ops_Specs_FullMethodName      = "/ptobuild.plugin.v1.Ops/Specs"
 	Ops_InferTypes_FullMethodName = "/ptobuild.plugin.v1.Ops/InferTypes"
+	Ops_Verify_FullMethodName     = "/ptobuild.plugin.v1.Ops/Verify"
+	Ops_Emit_FullMethodName       = "/ptobuild.plugin.v1.Ops/Emit"
+	Ops_Evaluate_FullMethodName   = "/ptobuild.plugin.v1.Ops/Evaluate"
 )
 
 // OpsClient is the client API for Ops service.
@@ -147,6 +153,12 @@ type OpsClient interface {
 	// InferTypes gives the result types of calls whose operands and keyword arguments already passed the checks that their specs state. It must be a
 	// function of its request: the core keeps answers.
 	InferTypes(ctx context.Context, in *InferTypesRequest, opts ...grpc.CallOption) (*InferTypesResponse, error)
+	// Verify looks at calls of one function once all types are known, after the front end. Capability "verify".
+	Verify(ctx context.Context, in *VerifyRequest, opts ...grpc.CallOption) (*VerifyResponse, error)
+	// Emit gives the statements that calls in orchestration functions become, as templates. Like InferTypes a function of its request. Capability "emit".
+	Emit(ctx context.Context, in *EmitRequest, opts ...grpc.CallOption) (*EmitResponse, error)
+	// Evaluate computes one call in a kernel on the simulator. Elements travel in a file. A function of its request. Capability "evaluate".
+	Evaluate(ctx context.Context, in *EvaluateRequest, opts ...grpc.CallOption) (*EvaluateResponse, error)
 }
 
 type opsClient struct {
@@ -177,6 +189,36 @@ func (c *opsClient) InferTypes(ctx context.Context, in *InferTypesRequest, opts 
 	return out, nil
 }
 
+func (c *opsClient) Verify(ctx context.Context, in *VerifyRequest, opts ...grpc.CallOption) (*VerifyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(VerifyResponse)
+	err := c.cc.Invoke(ctx, Ops_Verify_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *opsClient) Emit(ctx context.Context, in *EmitRequest, opts ...grpc.CallOption) (*EmitResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EmitResponse)
+	err := c.cc.Invoke(ctx, Ops_Emit_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *opsClient) Evaluate(ctx context.Context, in *EvaluateRequest, opts ...grpc.CallOption) (*EvaluateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EvaluateResponse)
+	err := c.cc.Invoke(ctx, Ops_Evaluate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // OpsServer is the server API for Ops service.
 // All implementations must embed UnimplementedOpsServer
 // for forward compatibility.
@@ -187,6 +229,12 @@ type OpsServer interface {
 	// InferTypes gives the result types of calls whose operands and keyword arguments already passed the checks that their specs state. It must be a
 	// function of its request: the core keeps answers.
 	InferTypes(context.Context, *InferTypesRequest) (*InferTypesResponse, error)
+	// Verify looks at calls of one function once all types are known, after the front end. Capability "verify".
+	Verify(context.Context, *VerifyRequest) (*VerifyResponse, error)
+	// Emit gives the statements that calls in orchestration functions become, as templates. Like InferTypes a function of its request. Capability "emit".
+	Emit(context.Context, *EmitRequest) (*EmitResponse, error)
+	// Evaluate computes one call in a kernel on the simulator. Elements travel in a file. A function of its request. Capability "evaluate".
+	Evaluate(context.Context, *EvaluateRequest) (*EvaluateResponse, error)
 	mustEmbedUnimplementedOpsServer()
 }
 
@@ -202,6 +250,15 @@ func (UnimplementedOpsServer) Specs(context.Context, *SpecsRequest) (*SpecsRespo
 }
 func (UnimplementedOpsServer) InferTypes(context.Context, *InferTypesRequest) (*InferTypesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method InferTypes not implemented")
+}
+func (UnimplementedOpsServer) Verify(context.Context, *VerifyRequest) (*VerifyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Verify not implemented")
+}
+func (UnimplementedOpsServer) Emit(context.Context, *EmitRequest) (*EmitResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Emit not implemented")
+}
+func (UnimplementedOpsServer) Evaluate(context.Context, *EvaluateRequest) (*EvaluateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Evaluate not implemented")
 }
 func (UnimplementedOpsServer) mustEmbedUnimplementedOpsServer() {}
 func (UnimplementedOpsServer) testEmbeddedByValue()             {}
@@ -260,6 +317,60 @@ func _Ops_InferTypes_Handler(srv interface{}, ctx context.Context, dec func(inte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Ops_Verify_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(VerifyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OpsServer).Verify(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Ops_Verify_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OpsServer).Verify(ctx, req.(*VerifyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Ops_Emit_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EmitRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OpsServer).Emit(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Ops_Emit_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OpsServer).Emit(ctx, req.(*EmitRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Ops_Evaluate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EvaluateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OpsServer).Evaluate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Ops_Evaluate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OpsServer).Evaluate(ctx, req.(*EvaluateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Ops_ServiceDesc is the grpc.ServiceDesc for Ops service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -274,6 +385,18 @@ var Ops_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "InferTypes",
 			Handler:    _Ops_InferTypes_Handler,
+		},
+		{
+			MethodName: "Verify",
+			Handler:    _Ops_Verify_Handler,
+		},
+		{
+			MethodName: "Emit",
+			Handler:    _Ops_Emit_Handler,
+		},
+		{
+			MethodName: "Evaluate",
+			Handler:    _Ops_Evaluate_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

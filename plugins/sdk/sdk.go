@@ -1,112 +1,274 @@
-// Package sdk is what the author of a plugin imports. A plugin is a program whose main function calls Serve with its ops and passes, which are of the
-// same types as the built-in ones:
+// Package sdk is what the author of a plugin imports, beside package ir for types and programs. A plugin is a program whose main function calls Serve:
 //
 //	func main() {
-//		sdk.Serve(sdk.Plugin{
-//			Name:    "acme",
-//			Version: "1.0.0",
-//			Ops:     []*ops.Spec{rope},
-//			Passes:  []sdk.Pass{{Pass: lowerRope, After: "FlattenCallExpr"}},
-//		})
+//		sdk.Serve(sdk.Plugin{Name: "acme", Version: "1.0.0", Ops: []sdk.Op{rope}, Passes: []sdk.Pass{tidy}})
 //	}
 //
-// Ops and passes run in the plugin's own process: a crash or a hang there becomes a report of ptobuild. Both must be functions of what they are given:
-// ptobuild keeps answers. What a plugin writes to standard error is shown when it fails; standard output belongs to the protocol until the
-// handshake is done and is best left alone.
+// An Op is data first (operands, effects on storage, what its result is), from which ptobuild derives dependencies, directions and checks, and then up
+// to four functions: Infer (its type), Verify (further checks), Emit (its C++ in orchestration functions) and Evaluate (its numbers in kernels on the
+// simulator). A Pass rewrites programs. All of them must be functions of what they are given: ptobuild keeps answers. docs/plugins.md walks through
+// it.
 //
-// An op that may stand in orchestration functions has no C++ of its own in this version: a pass of the plugin rewrites it into core ops
-// before the program is lowered.
+// Ops and passes run in the plugin's own process: a crash or a hang there becomes a report of ptobuild. What a plugin prints is shown when it fails.
 package sdk
 
 import (
-	"encoding/json"
-	"fmt"
-	"os"
-	"time"
-
-	"github.com/hashicorp/go-hclog"
-	"github.com/hashicorp/go-plugin"
-	"google.golang.org/grpc"
-
 	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ops"
+	"github.com/ptobuild/ptobuild/passes"
 	"github.com/ptobuild/ptobuild/plugins"
-	"github.com/ptobuild/ptobuild/plugins/proto"
+	"github.com/ptobuild/ptobuild/plugins/serve"
+	"github.com/ptobuild/ptobuild/plugins/template"
 )
 
 // Plugin is what a plugin serves.
 type Plugin struct {
-	Name    string // the namespace: ops are named Name + ".something"
-	Version string // what Pto.toml pins, such as 1.2.0
-	Ops     []*ops.Spec
-	Passes  []Pass
-	// Configure, when set, is called once before anything else with the plugin's options of Pto.toml (numbers are float64). An error, best a
-	// *diag.Diagnostic, ends the use of the plugin.
+	Name    string // the namespace: op "rope" of plugin "acme" is pl.acme.rope
+	Version string // what Pto.toml and Pto.lock pin, such as 1.2.0
+	Doc     string // one line
+	Options []Option
+	// Configure, when set, is called once before anything else with the plugin's options of Pto.toml, which fit Options (numbers are float64). An
+	// error ends the use of the plugin.
 	Configure func(options map[string]any) error
+	Ops       []Op
+	Passes    []Pass
 }
 
-// Pass is a pass of ptobuild with its place in the pipeline: right after or right before the first pass of a name (`ptobuild ir --stage list` names them).
-type Pass = plugins.Pass
+// Option is one option of [plugins.NAME.options].
+type Option = plugins.Option
 
-// Serve answers the requests of ptobuild until it is told to end, and does not return. A description that ptobuild would refuse ends the program
-// with its faults on standard error.
-func Serve(p Plugin) {
-	if ds := p.check(); ds.HasErrors() {
-		fmt.Fprintln(os.Stderr, ds.Error())
-		os.Exit(2)
-	}
-	go endWithParent(os.Getppid())
-	plugin.Serve(&plugin.ServeConfig{
-		HandshakeConfig: plugin.HandshakeConfig{ProtocolVersion: proto.ProtocolVersion, MagicCookieKey: proto.CookieKey, MagicCookieValue: proto.CookieValue},
-		Plugins:         plugin.PluginSet{proto.PluginName: &server{plugin: p, stderr: os.Stderr}},
-		GRPCServer: func(opts []grpc.ServerOption) *grpc.Server {
-			// The server's default limit is 4 MB, less than a large program.
-			return grpc.NewServer(append(opts, grpc.MaxRecvMsgSize(proto.MaxMessage), grpc.MaxSendMsgSize(proto.MaxMessage), grpc.UnaryInterceptor(recoverPanic))...)
-		},
-		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Error, Output: os.Stderr}),
-	})
-	os.Exit(0)
+// Kinds of options.
+const (
+	StringOption  = plugins.StringOption
+	IntOption     = plugins.IntOption
+	FloatOption   = plugins.FloatOption
+	BoolOption    = plugins.BoolOption
+	StringsOption = plugins.StringsOption
+)
+
+// Report is a report to the user with a code of the plugin's own (ACME-001), a place, a message and a hint. It is an error.
+type Report = diag.Diagnostic
+
+// Span is a place in a source file.
+type Span = diag.Span
+
+// Errorf and Warningf make reports: errorf("ACME-001", call.Pos, "…").WithHint("…").
+func Errorf(code string, at Span, format string, args ...any) *Report {
+	return diag.Errorf(diag.Code(code), at, format, args...)
 }
 
-// check gives the faults that the core would find, and what cannot be served.
-func (p *Plugin) check() diag.List {
-	d := plugins.Description{Name: p.Name, Version: p.Version, Ops: p.Ops, Passes: p.Passes}
-	c := plugins.Config{Name: p.Name, Path: "."}
-	if e := c.Check(); e != nil {
-		return diag.List{e}
-	}
-	ds := d.Check()
-	for _, s := range p.Ops {
-		if s.Emit != nil {
-			ds.Add(diag.Errorf(plugins.CodeDescription, diag.Span{}, "op %s: Emit is not served in this version", s.Name).
-				WithHint("leave Emit nil and rewrite the op into core ops in a pass of the plugin"))
-		}
-		if _, err := proto.FromSpec(s, false); err != nil {
-			ds.Add(diag.Errorf(plugins.CodeDescription, diag.Span{}, "%v", err))
-		}
-	}
-	for _, x := range p.Passes {
-		if x.Run == nil {
-			ds.Add(diag.Errorf(plugins.CodeDescription, diag.Span{}, "pass %s has no Run", x.Name))
-		}
-	}
-	return ds
+func Warningf(code string, at Span, format string, args ...any) *Report {
+	return diag.Warningf(diag.Code(code), at, format, args...)
 }
 
-// options decodes the JSON of the configuration.
-func options(text string) (map[string]any, error) {
-	var m map[string]any
-	if text == "" {
-		return m, nil
-	}
-	return m, json.Unmarshal([]byte(text), &m)
+// Op describes an op.
+type Op struct {
+	Name     string // without the plugin's name
+	Doc      string // one line
+	Params   []Param
+	Keywords []Keyword
+	Where    Where  // OnHost (orchestration functions), InCore (kernels), or both
+	Result   Result // how the result relates to storage
+	Effects  []Effect
+	Core     Core // in kernels: the kind of core that it needs
+	Pure     bool // may be moved, and removed when its result is not used
+	Mem      ir.Mem
+
+	// Infer gives the result's type. Operands and keyword arguments already passed the checks that Params and Keywords state. Nil: unknown.
+	Infer func(*Call) (ir.Type, error)
+	// Verify reports about a call once all types are known.
+	Verify func(*Call) error
+	// Emit gives the C++ of a call in an orchestration function: see Call.Lines.
+	Emit func(*Call) (*Template, error)
+	// Evaluate computes a call in a kernel.
+	Evaluate func(*Values) error
 }
 
-// endWithParent ends the plugin when the process that started it is gone. On Linux the kernel does it sooner; this is for other systems.
-func endWithParent(parent int) {
-	for range time.Tick(time.Second) {
-		if os.Getppid() != parent {
-			os.Exit(1)
+// What an Op is made of.
+type (
+	Param    = ops.Param
+	Keyword  = ops.Kwarg
+	Where    = ops.Where
+	Result   = ops.Result
+	Effect   = ops.Effect
+	Core     = ops.Core
+	Template = template.Template
+)
+
+const (
+	OnHost = ops.OnHost
+	InCore = ops.InCore
+
+	Read      = ops.Read
+	Write     = ops.Write
+	ReadWrite = ops.ReadWrite
+	Untouched = ops.Untouched
+
+	AnyCore    = ops.AnyCore
+	VectorCore = ops.VectorCore
+	CubeCore   = ops.CubeCore
+
+	IntKeyword    = ops.IntKw
+	BoolKeyword   = ops.BoolKw
+	StringKeyword = ops.StrKw
+	FloatKeyword  = ops.FloatKw
+	DTypeKeyword  = ops.DTypeKw
+)
+
+// Results: a scalar, new storage, a window of operand i, operand i updated, nothing.
+var (
+	Scalar = Result{Kind: ops.Value}
+	Fresh  = Result{Kind: ops.Fresh}
+	None   = Result{Kind: ops.None}
+)
+
+func ViewOf(i int) Result  { return Result{Kind: ops.View, Arg: i} }
+func Updated(i int) Result { return Result{Kind: ops.InPlace, Arg: i} }
+
+// Operands by kind. A list is what users write as [i, j].
+func TensorParam(name string) Param { return Param{Name: name, Kind: ops.TensorArg} }
+func TileParam(name string) Param   { return Param{Name: name, Kind: ops.TileArg} }
+func ScalarParam(name string) Param { return Param{Name: name, Kind: ops.ScalarArg} }
+func ListParam(name string) Param   { return Param{Name: name, Kind: ops.TupleArg} }
+func ArrayParam(name string) Param  { return Param{Name: name, Kind: ops.ArrayArg} }
+func TaskParam(name string) Param   { return Param{Name: name, Kind: ops.TaskArg} }
+
+// Serve answers the requests of ptobuild until it is told to end, and does not return. A description that ptobuild would refuse ends the program with
+// its faults.
+func Serve(p Plugin) { serve.Serve(p.served()) }
+
+// Check gives the faults of a description.
+func (p *Plugin) Check() error {
+	s := p.served()
+	return s.Check().Err()
+}
+
+// served is the plugin as package serve has it.
+func (p *Plugin) served() serve.Plugin {
+	s := serve.Plugin{Name: p.Name, Version: p.Version, Doc: p.Doc, Options: p.Options, Configure: p.Configure}
+	for i := range p.Ops {
+		s.Ops = append(s.Ops, p.Ops[i].served(p.Name))
+	}
+	for i := range p.Passes {
+		s.Passes = append(s.Passes, p.Passes[i].served())
+	}
+	return s
+}
+
+func (o *Op) served(plugin string) serve.Op {
+	spec := &ops.Spec{Name: plugin + "." + o.Name, Doc: o.Doc, Params: o.Params, Kwargs: o.Keywords, Where: o.Where, Result: o.Result, Effects: o.Effects, Core: o.Core,
+		Pure: o.Pure, ResultMem: o.Mem}
+	out := serve.Op{Spec: spec}
+	if o.Infer != nil {
+		spec.Infer = func(s *ops.Site) (ir.Type, *diag.Diagnostic) {
+			t, err := o.Infer(&Call{Args: s.Args, Keywords: s.Kwargs, Pos: s.Pos, Lenient: s.Lenient, spec: spec})
+			if err != nil {
+				return nil, report(err, s.Pos)
+			}
+			return t, nil
 		}
 	}
+	if o.Verify != nil {
+		spec.Verify = func(_ *ir.Function, calls []*ir.OpCall) diag.List {
+			var ds diag.List
+			for _, c := range calls {
+				if err := o.Verify(callOf(spec, c)); err != nil {
+					ds.Add(report(err, c.Pos))
+				}
+			}
+			return ds
+		}
+	}
+	if o.Emit != nil {
+		out.Template = func(c *ir.OpCall, bound bool) (*template.Template, *diag.Diagnostic) {
+			x := callOf(spec, c)
+			x.Bound = bound
+			t, err := o.Emit(x)
+			if err != nil {
+				return nil, report(err, c.Pos)
+			}
+			return t, nil
+		}
+	}
+	if o.Evaluate != nil {
+		spec.Evaluate = func(e *ops.Evaluation) *diag.Diagnostic {
+			v := &Values{e: e}
+			err := o.Evaluate(v)
+			v.store()
+			if err != nil {
+				return report(err, Span{})
+			}
+			return nil
+		}
+	}
+	return out
+}
+
+// report is an error as a report.
+func report(err error, at Span) *diag.Diagnostic {
+	d := diag.AsList(err, plugins.CodeReport)[0]
+	if !d.Span.IsValid() {
+		n := *d
+		n.Span = at
+		return &n
+	}
+	return d
+}
+
+// Pass rewrites programs. It must not change what it is given, but build new nodes and share the rest (ir.Rewriter helps); it returns the program itself
+// when nothing changes.
+type Pass struct {
+	Name string // without the plugin's name
+	Doc  string // one line
+	// Where in the pipeline it stands: right after or right before the first pass of that name (`ptobuild passes` lists them).
+	After, Before string
+	Requires      []ir.Property
+	Produces      []ir.Property
+	Invalidates   []ir.Property
+	// Grant is what the pass may change; ptobuild refuses more. Nil: everything.
+	Grant *Grant
+	Run   func(*Context, *ir.Program) (*ir.Program, error)
+}
+
+// Grant is what a pass may do to a program.
+type Grant = plugins.Grant
+
+// Fusion claims that a kernel does what two others did one right after the other; ptobuild proves it again. See Context.Fused.
+type Fusion = passes.Fusion
+
+// Context is what a pass may ask and say.
+type Context struct {
+	c       *passes.Context
+	fusions []Fusion
+}
+
+// Op says what an op does, nil for one that nobody knows: passes ask it and never look at names.
+func (c *Context) Op(name string) *ops.Spec {
+	if c.c == nil || c.c.Ops == nil {
+		return nil
+	}
+	return c.c.Ops.Lookup(name)
+}
+
+// Note tells a decision to --explain.
+func (c *Context) Note(at Span, what string) { c.c.Note(at, what) }
+
+// Report reports about the program. An error among the reports ends the build of its targets.
+func (c *Context) Report(d *Report) { c.c.Report(d) }
+
+// Fused makes a claim about the program that the pass returns.
+func (c *Context) Fused(f Fusion) { c.fusions = append(c.fusions, f) }
+
+func (p *Pass) served() serve.Pass {
+	out := serve.Pass{Pass: plugins.Pass{Pass: &passes.Pass{Name: p.Name, Doc: p.Doc, Requires: p.Requires, Produces: p.Produces, Invalidates: p.Invalidates},
+		After: p.After, Before: p.Before, Grant: p.Grant}}
+	if p.Run != nil {
+		out.Fuse = func(ctx *passes.Context, prog *ir.Program) (*ir.Program, []passes.Fusion, error) {
+			c := &Context{c: ctx}
+			after, err := p.Run(c, prog)
+			return after, c.fusions, err
+		}
+	}
+	return out
 }

@@ -63,7 +63,10 @@ func (c *compiler) opCall(e *ir.OpCall, to slot) {
 		return // an allocation of dumps
 	}
 	build := builders[leaf]
-	if build == nil || ns != "tile" && ns != "tensor" {
+	if ns != "tile" && ns != "tensor" {
+		build = c.foreign(e.Op)
+	}
+	if build == nil {
 		c.errorf(CodeOp, e.Pos, "%s: the simulator does not evaluate this op", e.Op)
 		c.err = c.err.WithHint("give the kernel as C++ (external_source=), or write it with other ops")
 		return
@@ -299,6 +302,17 @@ func (c *compiler) intOp(e *ir.OpCall) intExpr {
 			return x[k]
 		}}
 	}
+	if f := o.foreignScalar(); f != nil {
+		return intExpr{f: func(m *machine) int64 {
+			switch v := f(m).(type) {
+			case int64:
+				return wrap(v, o.dt)
+			case bool:
+				return truth(v)
+			}
+			return 0
+		}}
+	}
 	c.errorf(CodeOp, e.Pos, "%s: the simulator does not evaluate this op in a kernel", e.Op)
 	return constInt(0)
 }
@@ -307,6 +321,12 @@ func (c *compiler) intOp(e *ir.OpCall) intExpr {
 func (c *compiler) floatOp(e *ir.OpCall) floatExpr {
 	_, leaf := cutName(e.Op)
 	o := &opCtx{c: c, call: e, site: c.site(e.Op, e.Pos), leaf: leaf, dt: ir.ElemDType(e.Typ)}
+	if f := o.foreignScalar(); f != nil {
+		return floatExpr{f: func(m *machine) float64 {
+			v, _ := f(m).(float64)
+			return v
+		}}
+	}
 	if leaf != "read" {
 		c.errorf(CodeOp, e.Pos, "%s: the simulator does not evaluate this op in a kernel", e.Op)
 		return constFloat(0)

@@ -43,6 +43,7 @@ type request struct {
 	Scalars   []uint64
 	Schedules []exec.Schedule
 	Machine   sim.Config
+	Foreign   []foreignOp // ops that the parent evaluates
 }
 
 // externalFile is the shared object of a kernel written in C++.
@@ -92,16 +93,16 @@ func place(lines []LineSpan, line int32) (diag.Span, bool) {
 
 // ChildMain answers the request on the child's descriptors and exits.
 func ChildMain() {
-	childMain(func(p *ir.Program, table []plan.Kernel) sim.KernelRunner {
+	childMain(func(p *ir.Program, table []plan.Kernel, reg *ops.Registry) sim.KernelRunner {
 		if len(p.Funcs) == 0 { // a hand-written orchestration: its kernels are C++, or only its calls are of interest
 			return nil
 		}
-		return kernels.New(p, ops.Builtin()).Runner(table)
+		return kernels.New(p, reg).Runner(table)
 	})
 }
 
 // runners makes the runner of a kernel table; nil runs no kernels.
-type runners func(*ir.Program, []plan.Kernel) sim.KernelRunner
+type runners func(*ir.Program, []plan.Kernel, *ops.Registry) sim.KernelRunner
 
 func childMain(newRunner runners) {
 	runtime.LockOSThread()      // user code may keep thread-local state between calls
@@ -132,7 +133,7 @@ func serve(req *request, newRunner runners, send func(*message)) *diag.Diagnosti
 		return diag.Errorf(CodeProtocol, diag.Span{}, "reading the program: %v", err)
 	}
 	p := mapProgress(fdProgress)
-	runner := newRunner(prog, req.Kernels)
+	runner := newRunner(prog, req.Kernels, childOps(req.Foreign))
 	var ext *externals
 	if len(req.External) > 0 {
 		var d *diag.Diagnostic

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ops"
 	"github.com/ptobuild/ptobuild/runtime/exec"
 )
 
@@ -28,7 +29,8 @@ type Engine struct {
 	Lines  []LineSpan
 	// Kernels are the kernels of the jobs' tables that are written in C++.
 	Kernels []KernelObject
-	Output  io.Writer // what the orchestration prints and logs; nil: dropped
+	Output  io.Writer     // what the orchestration prints and logs; nil: dropped
+	Ops     *ops.Registry // that kernels use; nil: the built-in ones
 }
 
 // Run implements exec.Engine: all schedules of the job in one child process.
@@ -47,7 +49,7 @@ func (e *Engine) Run(ctx context.Context, job *exec.Job) ([]exec.Result, error) 
 		return nil, err
 	}
 	req := request{Object: object, Source: e.Source, Lines: e.Lines, Program: prog, Kernels: job.Plan.Kernels, Tensors: job.Tensors,
-		Scalars: job.Scalars, Schedules: job.Schedules, Machine: job.Machine}
+		Scalars: job.Scalars, Schedules: job.Schedules, Machine: job.Machine, Foreign: foreignOps(e.Ops)}
 	for _, k := range e.Kernels {
 		f := externalFile{ID: k.ID, Path: filepath.Join(dir, fmt.Sprintf("kernel%d.so", k.ID)), Source: k.Source}
 		if err := os.WriteFile(f.Path, k.Object, 0o700); err != nil {
@@ -97,6 +99,16 @@ func (e *Engine) child(ctx context.Context, dir string, job *exec.Job, req *requ
 	output := &printed{to: e.Output}
 	cmd := osexec.CommandContext(ctx, e.Exe, ChildArg)
 	cmd.ExtraFiles = []*os.File{reqR, respW, progress.file}
+	if len(req.Foreign) > 0 {
+		done, err := e.answer(cmd)
+		if err != nil {
+			reqR.Close()
+			reqW.Close()
+			respW.Close()
+			return nil, err
+		}
+		defer done()
+	}
 	cmd.Stdout, cmd.Stderr = output, output // user code may print; it must not reach our own output
 	cmd.Env = []string{"GOTRACEBACK=none", "PATH=" + os.Getenv("PATH")}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -133,6 +145,33 @@ func (e *Engine) child(ctx context.Context, dir string, job *exec.Job, req *requ
 		d.hang = true
 	}
 	return nil, d.report(fatal)
+}
+
+// answer gives the child the descriptors over which it asks for ops; done ends the answering.
+func (e *Engine) answer(cmd *osexec.Cmd) (done func(), err error) {
+	askR, askW, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	answerR, answerW, err := os.Pipe()
+	if err != nil {
+		askR.Close()
+		askW.Close()
+		return nil, err
+	}
+	cmd.ExtraFiles = append(cmd.ExtraFiles, askW, answerR)
+	ended := make(chan struct{})
+	go func() {
+		answerChild(e.Ops, askR, answerW)
+		close(ended)
+	}()
+	return func() {
+		askW.Close() // the child's own copy is gone by now
+		answerR.Close()
+		<-ended
+		askR.Close()
+		answerW.Close()
+	}, nil
 }
 
 var errHang = errors.New("timeout")

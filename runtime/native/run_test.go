@@ -29,11 +29,11 @@ var update = flag.Bool("update", false, "rewrite the expected traces")
 // The test binary is its own child. Programs without functions run no kernels: their tests are about the calls.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == ChildArg {
-		childMain(func(p *ir.Program, table []plan.Kernel) sim.KernelRunner {
+		childMain(func(p *ir.Program, table []plan.Kernel, reg *ops.Registry) sim.KernelRunner {
 			if len(p.Funcs) == 0 {
 				return nil
 			}
-			return kernels.New(p, ops.Builtin()).Runner(table)
+			return kernels.New(p, reg).Runner(table)
 		})
 	}
 	flag.Parse()

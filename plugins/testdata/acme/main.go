@@ -12,17 +12,22 @@ import (
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ops"
 	"github.com/ptobuild/ptobuild/passes"
-	"github.com/ptobuild/ptobuild/plugins/sdk"
+	"github.com/ptobuild/ptobuild/plugins"
+	"github.com/ptobuild/ptobuild/plugins/serve"
 )
 
 func main() {
-	p := sdk.Plugin{Name: "acme", Version: "1.2.0", Configure: configure, Ops: []*ops.Spec{rope}, Passes: []sdk.Pass{{Pass: lowerRope, After: "FlattenCallExpr"}}}
+	p := serve.Plugin{Name: "acme", Version: "1.2.0", Configure: configure, Ops: []serve.Op{{Spec: rope}}, Passes: []serve.Pass{after("FlattenCallExpr", lowerRope)}}
 	p.Ops = append(p.Ops, echoOps()...)
 	p.Passes = append(p.Passes, echoPasses()...)
 	for _, name := range slices.Sorted(maps.Keys(misbehave)) {
-		p.Passes = append(p.Passes, sdk.Pass{Pass: &passes.Pass{Name: name, Run: misbehave[name]}, After: "Simplify"})
+		p.Passes = append(p.Passes, after("Simplify", &passes.Pass{Name: name, Run: misbehave[name]}))
 	}
-	sdk.Serve(p)
+	serve.Serve(p)
+}
+
+func after(name string, p *passes.Pass) serve.Pass {
+	return serve.Pass{Pass: plugins.Pass{Pass: p, After: name}}
 }
 
 // rope turns pairs of columns of a tile; the numbers are not the point here.
@@ -79,14 +84,14 @@ var lowerRope = &passes.Pass{
 }
 
 // echoOps are the built-in ops under names like acme.tensor_add.
-func echoOps() []*ops.Spec {
-	var out []*ops.Spec
+func echoOps() []serve.Op {
+	var out []serve.Op
 	for _, s := range ops.Builtin().All() {
 		if strings.HasPrefix(s.Name, "acme.") || hasEnumOperand(s) {
 			continue
 		}
 		n := *s
-		n.Name, n.Emit = "acme."+strings.ReplaceAll(s.Name, ".", "_"), nil
+		n.Name = "acme." + strings.ReplaceAll(s.Name, ".", "_")
 		if s.Infer != nil {
 			n.Infer = func(site *ops.Site) (ir.Type, *diag.Diagnostic) {
 				as := *site
@@ -94,7 +99,7 @@ func echoOps() []*ops.Spec {
 				return s.Infer(&as)
 			}
 		}
-		out = append(out, &n)
+		out = append(out, serve.Op{Spec: &n})
 	}
 	return out
 }
@@ -108,12 +113,12 @@ func hasEnumOperand(s *ops.Spec) bool {
 	return false
 }
 
-func echoPasses() []sdk.Pass {
-	var out []sdk.Pass
+func echoPasses() []serve.Pass {
+	var out []serve.Pass
 	seen := map[string]bool{}
 	for _, p := range passes.Default() {
 		if !seen[p.Name] {
-			out = append(out, sdk.Pass{Pass: p, After: p.Name})
+			out = append(out, after(p.Name, p))
 		}
 		seen[p.Name] = true
 	}

@@ -2,49 +2,47 @@
 package main
 
 import (
-	"errors"
 	"os"
 
-	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
-	"github.com/ptobuild/ptobuild/ops"
-	"github.com/ptobuild/ptobuild/passes"
 	"github.com/ptobuild/ptobuild/plugins/sdk"
 )
 
 var factor = 2.0
 
 func main() {
-	sdk.Serve(sdk.Plugin{Name: "scale", Version: "1.0.0", Configure: configure, Ops: []*ops.Spec{up}, Passes: []sdk.Pass{{Pass: lower, After: "FlattenCallExpr"}}})
+	sdk.Serve(sdk.Plugin{
+		Name: "scale", Version: "1.0.0", Doc: "multiplies tiles by a factor",
+		Options: []sdk.Option{{Name: "factor", Kind: sdk.FloatOption, Doc: "what scale.up multiplies by"}},
+		Configure: func(options map[string]any) error {
+			if f, given := options["factor"]; given {
+				factor = f.(float64)
+			}
+			return nil
+		},
+		Ops:    []sdk.Op{up},
+		Passes: []sdk.Pass{lower},
+	})
 }
 
-func configure(options map[string]any) error {
-	if f, given := options["factor"]; given {
-		n, ok := f.(float64)
-		if !ok {
-			return errors.New("factor must be a number")
-		}
-		factor = n
-	}
-	return nil
-}
-
-var up = &ops.Spec{
-	Name:      "scale.up",
-	Doc:       "multiply by the factor of the workspace",
-	Params:    []ops.Param{{Name: "x", Kind: ops.TileArg, Mem: []ir.Mem{ir.Vec}}},
-	Where:     ops.InCore,
-	Result:    ops.Result{Kind: ops.Fresh},
-	Core:      ops.VectorCore,
-	Pure:      true,
-	ResultMem: ir.Vec,
-	Infer:     func(s *ops.Site) (ir.Type, *diag.Diagnostic) { return s.Args[0].Type(), nil },
+var up = sdk.Op{
+	Name:   "up",
+	Doc:    "multiply by the factor of the workspace",
+	Params: []sdk.Param{{Name: "x", Kind: sdk.TileParam("").Kind, Mem: []ir.Mem{ir.Vec}}},
+	Where:  sdk.InCore,
+	Result: sdk.Fresh,
+	Core:   sdk.VectorCore,
+	Pure:   true,
+	Mem:    ir.Vec,
+	Infer:  func(c *sdk.Call) (ir.Type, error) { return c.Tile(0), nil },
 }
 
 // lower replaces scale.up(x) by x * factor.
-var lower = &passes.Pass{
-	Name: "LowerScale",
-	Run: func(_ *passes.Context, p *ir.Program) (*ir.Program, error) {
+var lower = sdk.Pass{
+	Name:  "LowerScale",
+	Doc:   "replace scale.up by core ops",
+	After: "FlattenCallExpr",
+	Run: func(_ *sdk.Context, p *ir.Program) (*ir.Program, error) {
 		if factor == 0 {
 			os.Exit(3)
 		}
@@ -52,7 +50,7 @@ var lower = &passes.Pass{
 		for _, f := range p.Funcs {
 			r := ir.Rewriter{Expr: func(e ir.Expr) ir.Expr {
 				c, ok := e.(*ir.OpCall)
-				if !ok || c.Op != up.Name {
+				if !ok || c.Op != "scale.up" {
 					return e
 				}
 				n := *c

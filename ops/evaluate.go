@@ -1,0 +1,47 @@
+package ops
+
+import (
+	"github.com/ptobuild/ptobuild/ir"
+)
+
+// Evaluation is one call of an op in a kernel on the simulator, given to Spec.Evaluate. It holds values only, so it can cross processes.
+type Evaluation struct {
+	Op       string
+	Kwargs   ir.Kwargs // int64, bool, string, float64, DType and Enum values
+	Operands []Operand // as the call has them
+	Result   *Elements // of a tensor or tile result; its Data is zero and is filled in. Nil for other results
+	Scalar   any       // int64, float64 or bool: filled in by an op that gives a scalar
+}
+
+// Operand is the value of one operand: exactly one field is set, none for what an evaluation does not need (task ids).
+type Operand struct {
+	Elements *Elements
+	Scalar   any // int64, float64 or bool
+	List     []int64
+}
+
+// Elements are the elements of a tensor or tile, row-major without gaps: float32 for floating dtypes, int64 for all others, little-endian. The core rounds
+// what it takes back to DType. Elements outside of the valid part are zero.
+type Elements struct {
+	DType        ir.DType
+	Shape, Valid []int
+	Data         []byte
+	Writable     bool // what is written here goes back to the operand
+}
+
+// Len is the number of elements.
+func (e *Elements) Len() int {
+	n := 1
+	for _, x := range e.Shape {
+		n *= x
+	}
+	return n
+}
+
+// Size is the number of bytes of one element in Data.
+func (e *Elements) Size() int {
+	if e.DType.IsFloat() {
+		return 4
+	}
+	return 8
+}

@@ -1,0 +1,178 @@
+package client
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ir/plan"
+	"github.com/ptobuild/ptobuild/ops"
+	"github.com/ptobuild/ptobuild/plugins"
+	"github.com/ptobuild/ptobuild/plugins/template"
+)
+
+// emitter is the Emit of an op of a plugin: its template, read into plan statements.
+func (c *Client) emitter(plugin string, spec *ops.Spec) func(*ops.EmitSite) ([]plan.Stmt, *diag.Diagnostic) {
+	what := "emitting C++ of " + spec.Name
+	return func(site *ops.EmitSite) ([]plan.Stmt, *diag.Diagnostic) {
+		t, err := c.template(plugin, site.Call, site.Result != nil)
+		if err != nil {
+			return nil, at(asReport(plugin, what, err), site.Call.Pos)
+		}
+		stmts, err := t.Plan(spec, site)
+		if err != nil {
+			return nil, diag.Errorf(plugins.CodeTemplate, site.Call.Pos, "plugin %s emits C++ for %s that cannot be accepted: %v", plugin, spec.Name, err).
+				WithHint("this is a defect of the plugin; report it to its author")
+		}
+		return stmts, nil
+	}
+}
+
+// template asks for the template of a call; answers are kept as those of infer are.
+func (c *Client) template(plugin string, call *ir.OpCall, bound bool) (*template.Template, error) {
+	k := canonicalOf(call)
+	data, err := plugins.EncodeCalls([]*ir.OpCall{k.call}, ir.NewVarTable())
+	if err != nil {
+		return nil, err
+	}
+	key := memoKey{plugin, string(data), bound}
+	if t, ok := c.templates.Load(key); ok {
+		return t.(*template.Template), nil
+	}
+	long := keyOf("emit", string(data), yesNo(bound))
+	var t template.Template
+	if !c.recall(plugin, long, &t) {
+		resp, err := c.emit(plugin, call.Op, data, bound)
+		if err != nil {
+			return nil, err
+		}
+		if len(resp.Errors) > 0 { // once more with its places, for the report
+			if data, err = plugins.EncodeCalls([]*ir.OpCall{call}, ir.NewVarTable()); err == nil {
+				resp, err = c.emit(plugin, call.Op, data, bound)
+			}
+			switch {
+			case err != nil:
+				return nil, err
+			case len(resp.Errors) == 0 || resp.Errors[0].Diag == nil:
+				return nil, errors.New("the same question got two answers")
+			}
+			return nil, resp.Errors[0].Diag
+		}
+		t = *resp.Templates[0]
+		c.remember(plugin, long, &t)
+	}
+	c.templates.Store(key, &t)
+	return &t, nil
+}
+
+// emit asks about one call.
+func (c *Client) emit(plugin, op string, data []byte, bound bool) (*plugins.EmitResponse, error) {
+	resp, err := c.call(&plugins.Request{Plugin: plugin, Emit: &plugins.EmitRequest{Ops: []string{op}, Calls: data, Bound: []bool{bound}}})
+	switch {
+	case err != nil:
+		return nil, err
+	case resp.Emit == nil || len(resp.Emit.Templates) != 1 && len(resp.Emit.Errors) == 0:
+		return nil, errors.New("parts are missing")
+	}
+	return resp.Emit, nil
+}
+
+// evaluate computes a call in the plugin. A test runs its kernels many times on the same data, so answers are kept, as far as they fit.
+func (c *Client) evaluate(plugin string, spec *ops.Spec, e *ops.Evaluation) *diag.Diagnostic {
+	what := "evaluating " + spec.Name
+	key := evaluationKey(plugin, e)
+	if kept := c.numbers.get(key); kept != nil {
+		kept.into(e)
+		return nil
+	}
+	file, err := c.sharedFile()
+	if err != nil {
+		return diag.Errorf(plugins.CodeHelper, diag.Span{}, "no file to hand data to plugin %s: %v", plugin, err)
+	}
+	defer c.files.Put(file)
+	if err := plugins.WriteElements(file, e); err != nil {
+		return diag.Errorf(plugins.CodeHelper, diag.Span{}, "handing data to plugin %s: %v", plugin, err)
+	}
+	resp, err := c.call(&plugins.Request{Plugin: plugin, Evaluate: &plugins.EvaluateRequest{Evaluation: withoutData(e), File: file.Name()}})
+	switch {
+	case err != nil:
+		return diag.AsList(err, plugins.CodeHelper)[0]
+	case resp.Evaluate == nil:
+		return answer(plugin, what, errors.New("parts are missing"))
+	case resp.Evaluate.Error != nil:
+		return resp.Evaluate.Error
+	}
+	if err := plugins.ReadElements(file, e); err != nil {
+		return answer(plugin, what, fmt.Errorf("its file: %w", err))
+	}
+	if spec.Result.Kind == ops.Value {
+		switch resp.Evaluate.Scalar.(type) {
+		case int64, float64, bool:
+			e.Scalar = resp.Evaluate.Scalar
+		default:
+			return answer(plugin, what, errors.New("it gave no scalar"))
+		}
+	}
+	c.numbers.put(key, e)
+	return nil
+}
+
+func withoutData(e *ops.Evaluation) *ops.Evaluation {
+	n := *e
+	n.Operands = make([]ops.Operand, len(e.Operands))
+	bare := func(x *ops.Elements) *ops.Elements {
+		if x == nil {
+			return nil
+		}
+		y := *x
+		y.Data = nil
+		return &y
+	}
+	for i, o := range e.Operands {
+		o.Elements = bare(o.Elements)
+		n.Operands[i] = o
+	}
+	n.Result = bare(e.Result)
+	return &n
+}
+
+// sharedFile is a file of this client that no other evaluation uses now.
+func (c *Client) sharedFile() (*os.File, error) {
+	if f, ok := c.files.Get().(*os.File); ok {
+		return f, nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.shared == "" {
+		dir := "/dev/shm" // memory; elsewhere the page cache does nearly as well
+		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+			dir = ""
+		}
+		var err error
+		if c.shared, err = os.MkdirTemp(dir, "ptobuild-"); err != nil {
+			return nil, err
+		}
+	}
+	c.fileCount++
+	return os.OpenFile(filepath.Join(c.shared, fmt.Sprint(c.fileCount)), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+func evaluationKey(plugin string, e *ops.Evaluation) [sha256.Size]byte {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %v\n", plugin, e.Op, e.Kwargs)
+	for _, o := range e.Operands {
+		fmt.Fprintf(h, "%T %v %v\n", o.Scalar, o.Scalar, o.List)
+		if x := o.Elements; x != nil {
+			fmt.Fprintf(h, "%s %v %v %t\n", x.DType, x.Shape, x.Valid, x.Writable)
+			h.Write(x.Data)
+		}
+	}
+	if e.Result != nil {
+		fmt.Fprintf(h, "%s %v %v\n", e.Result.DType, e.Result.Shape, e.Result.Valid)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}

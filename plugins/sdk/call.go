@@ -1,0 +1,249 @@
+package sdk
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ops"
+	"github.com/ptobuild/ptobuild/plugins/template"
+)
+
+// Call is one use of an op.
+type Call struct {
+	Args     []ir.Expr
+	Keywords ir.Kwargs
+	Type     ir.Type // of the result; nil in Infer
+	Pos      Span
+	Lenient  bool // a dump is being read: accept what cannot be checked statically
+	Bound    bool // Emit: the result has a name
+
+	spec *ops.Spec
+}
+
+func callOf(spec *ops.Spec, c *ir.OpCall) *Call {
+	return &Call{Args: c.Args, Keywords: c.Kwargs, Type: c.Typ, Pos: c.Pos, spec: spec}
+}
+
+// Has reports that operand i was given.
+func (c *Call) Has(i int) bool { return i < len(c.Args) && c.Args[i] != nil }
+
+// Tile and Tensor are the type of operand i, nil when it is none.
+func (c *Call) Tile(i int) *ir.TileType {
+	t, _ := c.typeOf(i).(*ir.TileType)
+	return t
+}
+
+func (c *Call) Tensor(i int) *ir.TensorType {
+	t, _ := c.typeOf(i).(*ir.TensorType)
+	return t
+}
+
+func (c *Call) typeOf(i int) ir.Type {
+	if !c.Has(i) {
+		return nil
+	}
+	return c.Args[i].Type()
+}
+
+// Rank is the number of axes of operand i.
+func (c *Call) Rank(i int) int { return len(ir.ShapeOf(c.typeOf(i))) }
+
+// Extent is an extent of operand i when it is known; axes count from the end when negative.
+func (c *Call) Extent(i, axis int) (int64, bool) {
+	shape := ir.ShapeOf(c.typeOf(i))
+	if axis < 0 {
+		axis += len(shape)
+	}
+	if axis < 0 || axis >= len(shape) {
+		return 0, false
+	}
+	return ir.IntValue(shape[axis])
+}
+
+// Int is operand i when it is an integer literal.
+func (c *Call) Int(i int) (int64, bool) {
+	if !c.Has(i) {
+		return 0, false
+	}
+	return ir.IntValue(c.Args[i])
+}
+
+// List is the elements of list operand i.
+func (c *Call) List(i int) []ir.Expr {
+	if !c.Has(i) {
+		return nil
+	}
+	t, _ := c.Args[i].(*ir.MakeTuple)
+	if t == nil {
+		return nil
+	}
+	return t.Elems
+}
+
+// Errorf reports about operand i.
+func (c *Call) Errorf(i int, code, format string, args ...any) *Report {
+	at := c.Pos
+	if c.Has(i) && c.Args[i].Span().IsValid() {
+		at = c.Args[i].Span()
+	}
+	return Errorf(code, at, c.spec.Name+": "+format, args...)
+}
+
+// Lines is the template of a call: statements of C++ in which $result is the result, $NAME an operand, $NAME[0] an element of a list operand,
+// $NAME.dim(0) an extent of a tensor operand at run time, and any other $name a helper variable. Package template lists what it may contain.
+func (c *Call) Lines(lines ...string) (*Template, error) {
+	var o template.Operands
+	for _, p := range c.spec.Params {
+		o.Names, o.List = append(o.Names, p.Name), append(o.List, p.Kind == ops.TupleArg)
+	}
+	t, err := template.Parse(o, lines...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.spec.Name, err)
+	}
+	return t, nil
+}
+
+// Values is one call of an op in a kernel: the numbers of its operands, and room for those of its result.
+type Values struct {
+	e      *ops.Evaluation
+	floats map[*ops.Elements][]float32
+	ints   map[*ops.Elements][]int64
+}
+
+// Float32 is the elements of tensor or tile operand i, row-major, when its dtype is floating: every such dtype computes in float32. What is written to them
+// goes back when the op writes the operand by its effects.
+func (v *Values) Float32(i int) []float32 { return v.f32(v.operand(i)) }
+
+// Int64 is the elements of operand i of any other dtype.
+func (v *Values) Int64(i int) []int64 { return v.i64(v.operand(i)) }
+
+// ResultFloat32 and ResultInt64 are the elements of a new result, all zero. ptobuild rounds them to the result's dtype.
+func (v *Values) ResultFloat32() []float32 { return v.f32(v.e.Result) }
+func (v *Values) ResultInt64() []int64     { return v.i64(v.e.Result) }
+
+// Shape is the extents of operand i, ResultShape those of the result. Valid is the extents of the part of operand i that counts; elements outside
+// of it are zero.
+func (v *Values) Shape(i int) []int {
+	if x := v.operand(i); x != nil {
+		return x.Shape
+	}
+	return nil
+}
+
+func (v *Values) Valid(i int) []int {
+	if x := v.operand(i); x != nil {
+		return x.Valid
+	}
+	return nil
+}
+
+func (v *Values) ResultShape() []int {
+	if v.e.Result == nil {
+		return nil
+	}
+	return v.e.Result.Shape
+}
+
+// Scalar is scalar operand i as a float64, Int as an integer, List the elements of list operand i.
+func (v *Values) Scalar(i int) float64 {
+	switch x := v.scalar(i).(type) {
+	case float64:
+		return x
+	case int64:
+		return float64(x)
+	case bool:
+		if x {
+			return 1
+		}
+	}
+	return 0
+}
+
+func (v *Values) Int(i int) int64 {
+	if x, ok := v.scalar(i).(int64); ok {
+		return x
+	}
+	return int64(v.Scalar(i))
+}
+
+func (v *Values) List(i int) []int64 {
+	if i >= len(v.e.Operands) {
+		return nil
+	}
+	return v.e.Operands[i].List
+}
+
+// Keyword is a keyword argument: int64, bool, string, float64, ir.DType or ir.Enum; nil when absent.
+func (v *Values) Keyword(name string) any {
+	x, _ := v.e.Kwargs.Get(name)
+	return x
+}
+
+// Return sets the result of an op that gives a scalar: an int64, float64 or bool.
+func (v *Values) Return(x any) { v.e.Scalar = x }
+
+func (v *Values) operand(i int) *ops.Elements {
+	if i >= len(v.e.Operands) {
+		return nil
+	}
+	return v.e.Operands[i].Elements
+}
+
+func (v *Values) scalar(i int) any {
+	if i >= len(v.e.Operands) {
+		return nil
+	}
+	return v.e.Operands[i].Scalar
+}
+
+func (v *Values) f32(x *ops.Elements) []float32 {
+	if x == nil || x.Size() != 4 {
+		return nil
+	}
+	if f, ok := v.floats[x]; ok {
+		return f
+	}
+	f := make([]float32, x.Len())
+	for k := range f {
+		f[k] = math.Float32frombits(binary.LittleEndian.Uint32(x.Data[4*k:]))
+	}
+	if v.floats == nil {
+		v.floats = map[*ops.Elements][]float32{}
+	}
+	v.floats[x] = f
+	return f
+}
+
+func (v *Values) i64(x *ops.Elements) []int64 {
+	if x == nil || x.Size() != 8 {
+		return nil
+	}
+	if n, ok := v.ints[x]; ok {
+		return n
+	}
+	n := make([]int64, x.Len())
+	for k := range n {
+		n[k] = int64(binary.LittleEndian.Uint64(x.Data[8*k:]))
+	}
+	if v.ints == nil {
+		v.ints = map[*ops.Elements][]int64{}
+	}
+	v.ints[x] = n
+	return n
+}
+
+// store puts what was computed into the evaluation.
+func (v *Values) store() {
+	for x, f := range v.floats {
+		for k, y := range f {
+			binary.LittleEndian.PutUint32(x.Data[4*k:], math.Float32bits(y))
+		}
+	}
+	for x, n := range v.ints {
+		for k, y := range n {
+			binary.LittleEndian.PutUint64(x.Data[8*k:], uint64(y))
+		}
+	}
+}

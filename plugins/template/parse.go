@@ -1,0 +1,951 @@
+package template
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ir/plan"
+	"github.com/ptobuild/ptobuild/ops"
+)
+
+// shape is what a name or value is.
+type shape uint8
+
+const (
+	number shape = iota
+	tensor
+	task
+	numbers // an array
+	extents // an array of uint32_t, for view and reshape
+	tasks
+)
+
+func (s shape) String() string {
+	return [...]string{"a number", "a tensor", "a task id", "an array of numbers", "an array of extents", "an array of task ids"}[s]
+}
+
+// variable is a name that may be used.
+type variable struct {
+	shape shape
+	dtype ir.DType
+	root  int // of a tensor: the operand whose storage it shows, -1 for none
+}
+
+// value is a compiled expression.
+type value struct {
+	e plan.Expr
+	variable
+	name *plan.Name // of a variable
+}
+
+// parser reads the statements of one call. Errors are panics of type fault, recovered by Plan.
+type parser struct {
+	spec   *ops.Spec
+	site   *ops.EmitSite
+	in     []lexeme
+	at     int
+	locals []*plan.Name
+	vars   map[*plan.Name]variable
+	scopes [][]*plan.Name // what each open block declared
+	bound  bool           // the result is declared
+	depth  int            // of nested expressions
+}
+
+type fault struct{ err error }
+
+// Plan gives the statements of a template for one call. The error says what the core cannot accept; it is the plugin's fault.
+func (t *Template) Plan(spec *ops.Spec, site *ops.EmitSite) (out []plan.Stmt, err error) {
+	defer func() {
+		switch x := recover().(type) {
+		case nil:
+		case fault:
+			out, err = nil, x.err
+		default:
+			panic(x)
+		}
+	}()
+	in, err := scan(t)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{spec: spec, site: site, in: in, vars: map[*plan.Name]variable{}, scopes: [][]*plan.Name{nil}}
+	for _, affix := range t.Locals {
+		if !isAffix(affix) {
+			return nil, fmt.Errorf("%q cannot tell a local from the result: it is a name that starts or ends with '_'", affix)
+		}
+		p.locals = append(p.locals, site.Local(affix))
+	}
+	for i, a := range site.Args {
+		if r, ok := a.(*plan.Ref); ok {
+			p.vars[r.Name] = p.operandVar(i)
+		}
+	}
+	out = p.statements("")
+	if !p.bound && site.Result != nil && p.declares() {
+		p.failf("it does not declare $result")
+	}
+	return out, nil
+}
+
+func isAffix(s string) bool {
+	return len(s) > 1 && identifier(s) == s && (s[0] == '_') != strings.HasSuffix(s, "_")
+}
+
+// declares reports that the statements have to declare the result.
+func (p *parser) declares() bool {
+	k := p.spec.Result.Kind
+	return k != ops.InPlace && k != ops.None
+}
+
+func (p *parser) operandVar(i int) variable {
+	v := variable{root: -1}
+	switch t := p.site.Call.Args[i].Type().(type) {
+	case *ir.TensorType:
+		v.shape, v.dtype, v.root = tensor, t.DType, i
+	case *ir.ArrayType:
+		v.shape, v.dtype, v.root = numbers, t.DType, i
+		if t.DType == ir.TASK_ID {
+			v.shape = tasks
+		}
+	case *ir.ScalarType:
+		v.dtype = t.DType
+		if t.DType == ir.TASK_ID {
+			v.shape = task
+		}
+	}
+	return v
+}
+
+func (p *parser) failf(format string, args ...any) {
+	line := 0
+	if len(p.in) > 0 {
+		line = p.in[min(p.at, len(p.in)-1)].line
+	}
+	panic(fault{fmt.Errorf("line %d of the template: "+format, append([]any{line}, args...)...)})
+}
+
+func (p *parser) peek() lexeme {
+	if p.at < len(p.in) {
+		return p.in[p.at]
+	}
+	return lexeme{}
+}
+
+func (p *parser) next() lexeme {
+	l := p.peek()
+	p.at++
+	return l
+}
+
+// got takes a sign or word when it is next.
+func (p *parser) got(text string) bool {
+	if l := p.peek(); l.slot == nil && l.text == text && text != "" {
+		p.at++
+		return true
+	}
+	return false
+}
+
+func (p *parser) want(texts ...string) {
+	for _, text := range texts {
+		if !p.got(text) {
+			p.failf("got %v, want %q", p.peek(), text)
+		}
+	}
+}
+
+// statements reads up to the end, which is a brace or the end of the template.
+func (p *parser) statements(end string) []plan.Stmt {
+	var out []plan.Stmt
+	for {
+		switch l := p.peek(); {
+		case p.at >= len(p.in):
+			if end != "" {
+				p.failf("a block is not closed: %q is missing", end)
+			}
+			return out
+		case l.text == "}" && l.slot == nil:
+			if end == "" {
+				p.failf("'}' closes no block")
+			}
+			p.at++
+			return out
+		}
+		out = append(out, p.statement())
+	}
+}
+
+// block reads { … }; what it declares ends with it.
+func (p *parser) block() []plan.Stmt {
+	p.want("{")
+	p.scopes = append(p.scopes, nil)
+	if len(p.scopes) > maxDepth {
+		p.failf("blocks nest too deeply")
+	}
+	out := p.statements("}")
+	for _, n := range p.scopes[len(p.scopes)-1] {
+		delete(p.vars, n)
+	}
+	p.scopes = p.scopes[:len(p.scopes)-1]
+	return out
+}
+
+// maxDepth bounds nesting: a template is written by hand, and what is read recursively must not exhaust the stack.
+const maxDepth = 100
+
+func (p *parser) statement() plan.Stmt {
+	l := p.peek()
+	if l.slot != nil {
+		return p.assignment()
+	}
+	switch l.text {
+	case "if":
+		p.at++
+		p.want("(")
+		s := &plan.If{Cond: p.num().e}
+		p.want(")")
+		s.Then = p.block()
+		if p.got("else") {
+			s.Else = p.block()
+		}
+		return s
+	case "for":
+		return p.loop()
+	case "set_tensor_data":
+		return p.write()
+	}
+	if _, ok := cTypes[l.text]; !ok {
+		p.failf("no statement starts with %v", l)
+	}
+	return p.declaration()
+}
+
+// cTypes are the types that a template may name.
+var cTypes = map[string]variable{
+	"bool": {dtype: ir.BOOL}, "int8_t": {dtype: ir.INT8}, "int16_t": {dtype: ir.INT16}, "int32_t": {dtype: ir.INT32}, "int64_t": {dtype: ir.INT64},
+	"uint8_t": {dtype: ir.UINT8}, "uint16_t": {dtype: ir.UINT16}, "uint32_t": {dtype: ir.UINT32}, "uint64_t": {dtype: ir.UINT64},
+	"float": {dtype: ir.FP32}, "double": {dtype: ir.FP64}, "half": {dtype: ir.FP16}, "bfloat16_t": {dtype: ir.BF16},
+	"Tensor": {shape: tensor}, "TaskId": {shape: task, dtype: ir.TASK_ID},
+}
+
+func (p *parser) typ() variable {
+	l := p.next()
+	t, ok := cTypes[l.text]
+	if !ok || l.slot != nil {
+		p.failf("%v is no type that a template may name", l)
+	}
+	t.root = -1
+	return t
+}
+
+func (v variable) ctype() plan.CType {
+	switch v.shape {
+	case tensor:
+		return plan.CType{Kind: plan.TensorT}
+	case task:
+		return plan.CType{Kind: plan.TaskT}
+	}
+	return plan.CType{Kind: plan.Number, DType: v.dtype}
+}
+
+// fresh reads the slot of a name that is declared here.
+func (p *parser) fresh() *plan.Name {
+	l := p.next()
+	var n *plan.Name
+	switch {
+	case l.slot != nil && l.slot.Kind == Local:
+		n = p.local(l.slot.N)
+	case l.slot != nil && l.slot.Kind == Result:
+		n = p.result()
+		if len(p.scopes) > 1 {
+			p.failf("$result must be declared outside of blocks")
+		}
+		if !p.declares() {
+			p.failf("the result of %s is not declared by it", p.spec.Name)
+		}
+		p.bound = true
+	default:
+		p.failf("only $result and locals can be declared, not %v", l)
+	}
+	if _, dup := p.vars[n]; dup {
+		p.failf("%v is declared twice", l)
+	}
+	return n
+}
+
+func (p *parser) local(i int) *plan.Name {
+	if i < 0 || i >= len(p.locals) {
+		p.failf("it has no local %d", i)
+	}
+	return p.locals[i]
+}
+
+func (p *parser) result() *plan.Name {
+	if p.site.Result == nil {
+		p.failf("the result of this call is not bound to a name")
+	}
+	return p.site.Result
+}
+
+func (p *parser) declare(n *plan.Name, v variable) {
+	p.vars[n] = v
+	p.scopes[len(p.scopes)-1] = append(p.scopes[len(p.scopes)-1], n)
+}
+
+func (p *parser) declaration() plan.Stmt {
+	t := p.typ()
+	n := p.fresh()
+	isResult := n == p.site.Result
+	if p.got("[") {
+		return p.array(t, n, isResult)
+	}
+	p.want("=")
+	if isResult && p.spec.Result.Kind == ops.Fresh && t.shape == tensor {
+		return p.create(n)
+	}
+	v := p.expr()
+	p.want(";")
+	p.same(v, t)
+	v.variable = variable{t.shape, t.dtype, v.root}
+	if t.shape == tensor {
+		if _, copied := v.e.(*plan.Ref); copied && isResult {
+			// A second handle of the same tensor: what pl.tensor.view of the same layout emits too.
+			v.name = nil
+		}
+		v.dtype = ir.NoDType
+	}
+	if isResult {
+		p.checkResult(v)
+	}
+	p.declare(n, v.variable)
+	return &plan.Decl{Name: n, Type: t.ctype(), Init: v.e}
+}
+
+// same checks that a value can be stored in a variable.
+func (p *parser) same(v value, t variable) {
+	if v.shape != t.shape {
+		p.failf("%s is stored where %s is expected", v.shape, t.shape)
+	}
+}
+
+// checkResult holds the declaration of the result against the spec: what it is, and whose storage it shows.
+func (p *parser) checkResult(v value) {
+	switch p.spec.Result.Kind {
+	case ops.View:
+		if v.shape != tensor || v.root != p.spec.Result.Arg {
+			p.failf("the result of %s is a view of operand %q by its spec; declare it with a view of that operand", p.spec.Name, p.paramName(p.spec.Result.Arg))
+		}
+	case ops.Value:
+		d := ir.ElemDType(p.site.Call.Typ)
+		if v.shape == tensor || (v.shape == task) != (d == ir.TASK_ID) || v.shape == number && v.dtype.IsFloat() != d.IsFloat() {
+			p.failf("$result is declared as another type than that of the result, %s", d)
+		}
+	case ops.Fresh:
+		if _, array := p.site.Call.Typ.(*ir.ArrayType); !array {
+			p.failf("a new tensor is declared with Tensor $result = create({…});")
+		}
+	}
+}
+
+func (p *parser) paramName(i int) string {
+	if i < len(p.spec.Params) {
+		return p.spec.Params[i].Name
+	}
+	return strconv.Itoa(i)
+}
+
+// create reads create({e, e}): a new tensor of these extents, whose dtype is that of the result.
+func (p *parser) create(n *plan.Name) plan.Stmt {
+	p.want("create", "(")
+	dims := p.list()
+	p.want(")", ";")
+	t, ok := p.site.Call.Typ.(*ir.TensorType)
+	if !ok || len(dims) != len(t.Shape) {
+		p.failf("create needs one extent per axis of the result")
+	}
+	p.declare(n, variable{shape: tensor, root: -1})
+	return &plan.Create{Info: p.site.Local("_ci"), Shapes: p.site.Local("_ci_shapes"), Dims: asUint32s(dims), DType: t.DType}
+}
+
+// array reads what follows T $name[.
+func (p *parser) array(t variable, n *plan.Name, isResult bool) plan.Stmt {
+	if t.shape == tensor {
+		p.failf("there are no arrays of tensors")
+	}
+	v := variable{shape: numbers, dtype: t.dtype, root: -1}
+	if t.shape == task {
+		v.shape = tasks
+	}
+	if p.got("]") {
+		p.want("=")
+		elems := p.list()
+		p.want(";")
+		for _, e := range elems {
+			p.same(e, t)
+		}
+		typ := t.ctype()
+		list := exprs(elems)
+		if t.dtype == ir.UINT32 {
+			v.shape, typ, list = extents, plan.CType{Kind: plan.Uint32T}, asUint32s(elems)
+		}
+		if isResult {
+			p.failf("$result cannot be a list of elements")
+		}
+		p.declare(n, v)
+		return &plan.DeclArray{Name: n, Type: typ, Elems: list}
+	}
+	count := p.next()
+	size, err := strconv.ParseInt(count.text, 0, 64)
+	if err != nil || size < 1 || size > maxSlots {
+		p.failf("the length of an array is a number between 1 and %d, not %v", maxSlots, count)
+	}
+	p.want("]")
+	s := &plan.DeclSlots{Name: n, Type: t.ctype(), N: size}
+	if p.got("=") {
+		p.want("fill", "(")
+		fill := p.expr()
+		p.same(fill, t)
+		s.Fill = fill.e
+		p.want(")")
+	} else if t.shape == task {
+		s.Fill = &plan.InvalidTask{}
+	}
+	p.want(";")
+	if isResult {
+		if a, ok := p.site.Call.Typ.(*ir.ArrayType); !ok || a.Len != size {
+			p.failf("$result is declared as another type than that of the result")
+		}
+	}
+	p.declare(n, v)
+	return s
+}
+
+const maxSlots = 1 << 20
+
+// list reads {e, e}.
+func (p *parser) list() []value {
+	p.want("{")
+	var out []value
+	for !p.got("}") {
+		if len(out) > 0 {
+			p.want(",")
+		}
+		out = append(out, p.expr())
+	}
+	return out
+}
+
+func exprs(vs []value) []plan.Expr {
+	out := make([]plan.Expr, len(vs))
+	for i, v := range vs {
+		out[i] = v.e
+	}
+	return out
+}
+
+// asUint32s are extents, offsets or indices: literals and what is one already as they are, anything else converted.
+func asUint32s(vs []value) []plan.Expr {
+	out := exprs(vs)
+	for i, e := range out {
+		switch e := e.(type) {
+		case *plan.Int:
+			if e.Value >= 0 {
+				continue
+			}
+		case *plan.Uint32, *plan.Clamped:
+			continue
+		}
+		out[i] = &plan.Uint32{X: e}
+	}
+	return out
+}
+
+func (p *parser) assignment() plan.Stmt {
+	v := p.primary()
+	if el, ok := v.e.(*plan.Elem); ok {
+		p.want("=")
+		x := p.expr()
+		p.want(";")
+		if (v.shape == task) != (x.shape == task) || x.shape == tensor {
+			p.failf("%s is stored where %s is expected", x.shape, v.shape)
+		}
+		if root := p.vars[el.Array].root; root >= 0 {
+			p.mayWrite(root)
+		}
+		return &plan.SetElem{Array: el.Array, I: el.I, Value: x.e}
+	}
+	if v.name == nil || v.shape > task {
+		p.failf("this cannot be assigned to")
+	}
+	if i := p.operandOf(v.name); i >= 0 {
+		p.failf("operand %q cannot be assigned to", p.paramName(i))
+	}
+	p.want("=")
+	x := p.expr()
+	p.want(";")
+	p.same(x, v.variable)
+	if v.shape == tensor && x.root != v.root {
+		p.failf("a tensor variable cannot go over to another operand's storage")
+	}
+	return &plan.Assign{Dst: v.name, Value: x.e}
+}
+
+func (p *parser) operandOf(n *plan.Name) int {
+	return slices.IndexFunc(p.site.Args, func(e plan.Expr) bool { r, ok := e.(*plan.Ref); return ok && r.Name == n })
+}
+
+func (p *parser) mayWrite(root int) {
+	if e := p.spec.EffectIn(p.site.Call, root); e != ops.Write && e != ops.ReadWrite {
+		p.failf("it writes operand %q, which the spec does not say", p.paramName(root))
+	}
+}
+
+func (p *parser) loop() plan.Stmt {
+	p.want("for", "(", "int64_t")
+	p.scopes = append(p.scopes, nil)
+	n := p.fresh()
+	p.want("=")
+	s := &plan.For{Var: n, Start: p.num().e}
+	p.want(";")
+	p.declare(n, variable{dtype: ir.INT64, root: -1})
+	same := func() {
+		if l := p.next(); l.slot == nil || l.slot.Kind != Local || p.local(l.slot.N) != n {
+			p.failf("the head of a loop is about its own variable, not %v", l)
+		}
+	}
+	same()
+	if !p.got(">") {
+		p.want("<")
+	} else {
+		s.Down = true
+	}
+	s.Stop = p.num().e
+	p.want(";")
+	same()
+	p.want("+=")
+	s.Step = p.num().e
+	step, literal := s.Step.(*plan.Int)
+	if !literal || step.Value == 0 || (step.Value < 0) != s.Down {
+		p.failf("the step of a loop is a number that leads towards its end")
+	}
+	p.want(")")
+	s.Body = p.block()
+	for _, d := range p.scopes[len(p.scopes)-1] {
+		delete(p.vars, d)
+	}
+	p.scopes = p.scopes[:len(p.scopes)-1]
+	return s
+}
+
+func (p *parser) write() plan.Stmt {
+	p.want("set_tensor_data", "<")
+	t := p.typ()
+	p.want(">", "(")
+	x := p.tensorValue()
+	p.want(",")
+	index := p.list()
+	p.want(",")
+	v := p.num()
+	p.want(")", ";")
+	if x.root < 0 {
+		p.failf("set_tensor_data writes an operand or a view of one")
+	}
+	p.mayWrite(x.root)
+	w := &plan.Write{Tensor: x.name, DType: t.dtype, Index: asUint32s(index), Value: v.e}
+	if len(index) > 0 {
+		w.Indices = p.site.Local("indices_")
+	}
+	return w
+}
+
+// Expressions, by falling precedence.
+var levels = [][]struct {
+	sign string
+	op   ir.BinOp
+}{
+	{{"||", ir.Or}},
+	{{"&&", ir.And}},
+	{{"|", ir.BitOr}},
+	{{"^", ir.BitXor}},
+	{{"&", ir.BitAnd}},
+	{{"==", ir.Eq}, {"!=", ir.Ne}},
+	{{"<=", ir.Le}, {">=", ir.Ge}, {"<", ir.Lt}, {">", ir.Gt}},
+	{{"<<", ir.Shl}, {">>", ir.Shr}},
+	{{"+", ir.Add}, {"-", ir.Sub}},
+	{{"*", ir.Mul}, {"/", ir.FloorDiv}, {"%", ir.FloorMod}},
+}
+
+func (p *parser) expr() value { return p.level(0) }
+
+// num reads an expression that is a number.
+func (p *parser) num() value {
+	v := p.expr()
+	if v.shape != number {
+		p.failf("%s stands where a number is expected", v.shape)
+	}
+	return v
+}
+
+func (p *parser) level(k int) value {
+	if k == len(levels) {
+		return p.unary()
+	}
+	x := p.level(k + 1)
+	for {
+		found := false
+		for _, l := range levels[k] {
+			if p.got(l.sign) {
+				x, found = p.binary(l.op, x, p.level(k+1)), true
+				break
+			}
+		}
+		if !found {
+			return x
+		}
+	}
+}
+
+func (p *parser) binary(op ir.BinOp, x, y value) value {
+	if x.shape != number || y.shape != number {
+		p.failf("an operator needs numbers")
+	}
+	d := ir.INT64
+	switch {
+	case x.dtype == ir.FP64 || y.dtype == ir.FP64:
+		d = ir.FP64
+	case x.dtype.IsFloat() || y.dtype.IsFloat():
+		d = ir.FP32
+	}
+	if d.IsFloat() {
+		switch op {
+		case ir.FloorDiv:
+			op = ir.FloatDiv
+		case ir.FloorMod, ir.BitAnd, ir.BitOr, ir.BitXor, ir.Shl, ir.Shr:
+			p.failf("this operator needs integers")
+		}
+	}
+	out := value{e: &plan.Binary{Op: op, X: x.e, Y: y.e, DType: d}, variable: variable{dtype: d, root: -1}}
+	if op.IsCompare() || op.IsLogic() {
+		out.e.(*plan.Binary).DType, out.dtype = ir.BOOL, ir.BOOL
+	}
+	return out
+}
+
+func (p *parser) unary() value {
+	if p.depth++; p.depth > maxDepth {
+		p.failf("expressions nest too deeply")
+	}
+	defer func() { p.depth-- }()
+	var op ir.UnOp
+	switch {
+	case p.got("-"):
+		op = ir.Neg
+	case p.got("!"):
+		op = ir.Not
+	case p.got("~"):
+		op = ir.BitNot
+	default:
+		return p.primary()
+	}
+	x := p.unary()
+	if x.shape != number {
+		p.failf("an operator needs numbers")
+	}
+	if op == ir.Neg {
+		switch c := x.e.(type) {
+		case *plan.Int:
+			return value{e: &plan.Int{Value: -c.Value, DType: c.DType}, variable: x.variable}
+		case *plan.Float:
+			return value{e: &plan.Float{Value: -c.Value, DType: c.DType}, variable: x.variable}
+		}
+	}
+	d := x.dtype
+	if op == ir.Not {
+		d = ir.BOOL
+	}
+	return value{e: &plan.Unary{Op: op, X: x.e, DType: d}, variable: variable{dtype: d, root: -1}}
+}
+
+// primary reads a number, a slot, a call, or a parenthesis, with what follows it.
+func (p *parser) primary() value {
+	l := p.next()
+	var v value
+	switch {
+	case l.slot != nil:
+		v = p.slot(l.slot)
+	case l.text == "":
+		p.failf("got the end, want an expression")
+	case l.text == "(":
+		v = p.expr()
+		p.want(")")
+		v.name = nil
+	case l.text[0] >= '0' && l.text[0] <= '9':
+		v = p.literal(l.text)
+	default:
+		v = p.call(l)
+	}
+	for {
+		switch {
+		case p.got("["):
+			v = p.element(v)
+		case p.got("."):
+			v = p.member(v)
+		default:
+			return v
+		}
+	}
+}
+
+func (p *parser) literal(text string) value {
+	if digits, float := strings.CutSuffix(text, "f"); (float && !strings.HasPrefix(text, "0x")) || strings.ContainsAny(text, ".") || !strings.HasPrefix(text, "0x") && strings.ContainsAny(text, "eE") {
+		d := ir.FP64
+		if float {
+			d = ir.FP32
+		}
+		f, err := strconv.ParseFloat(digits, 64)
+		if err != nil || math.IsInf(f, 0) {
+			p.failf("%q is no number", text)
+		}
+		return value{e: &plan.Float{Value: f, DType: d}, variable: variable{dtype: d, root: -1}}
+	}
+	n, err := strconv.ParseInt(text, 0, 64)
+	if err != nil || len(text) > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9' {
+		p.failf("%q is no number", text)
+	}
+	return value{e: &plan.Int{Value: n, DType: ir.INT64}, variable: variable{dtype: ir.INT64, root: -1}}
+}
+
+func (p *parser) slot(t *Token) value {
+	switch t.Kind {
+	case Operand:
+		if t.N < 0 || t.N >= len(p.site.Args) || p.site.Args[t.N] == nil {
+			p.failf("operand %d is missing or a list", t.N)
+		}
+		v := value{e: p.site.Args[t.N], variable: p.operandVar(t.N)}
+		if r, ok := v.e.(*plan.Ref); ok {
+			v.name = r.Name
+		}
+		return v
+	case Element:
+		if t.N < 0 || t.N >= len(p.site.Lists) || t.K < 0 || t.K >= len(p.site.Lists[t.N]) {
+			p.failf("operand %d has no element %d", t.N, t.K)
+		}
+		return value{e: p.site.Lists[t.N][t.K], variable: variable{dtype: ir.INT64, root: -1}}
+	case Dim:
+		return p.dim(t)
+	case Result:
+		return p.use(p.result(), "$result")
+	}
+	return p.use(p.local(t.N), t.String())
+}
+
+func (p *parser) use(n *plan.Name, text string) value {
+	v, ok := p.vars[n]
+	if !ok {
+		p.failf("%s is used but not declared here", text)
+	}
+	return value{e: &plan.Ref{Name: n}, variable: v, name: n}
+}
+
+// dim is an extent of a tensor operand: a number when it is known, else read from the entry arguments or the handle.
+func (p *parser) dim(t *Token) value {
+	out := value{variable: variable{dtype: ir.INT64, root: -1}}
+	if t.N < 0 || t.N >= len(p.site.Call.Args) {
+		p.failf("there is no operand %d", t.N)
+	}
+	typ, ok := p.site.Call.Args[t.N].Type().(*ir.TensorType)
+	if !ok || t.K < 0 || t.K >= len(typ.Shape) {
+		p.failf("operand %q is no tensor with an axis %d", p.paramName(t.N), t.K)
+	}
+	if n, ok := ir.IntValue(typ.Shape[t.K]); ok {
+		out.e = &plan.Int{Value: n, DType: ir.INT64}
+	} else if k, ok := p.site.EntryTensor(t.N); ok {
+		out.e = &plan.EntryExtent{Ordinal: k, Axis: t.K}
+	} else {
+		out.e = &plan.Extent{Tensor: p.slot(&Token{Kind: Operand, N: t.N}).name, Axis: t.K}
+	}
+	return out
+}
+
+func (p *parser) element(v value) value {
+	if v.name == nil || v.shape < numbers {
+		p.failf("only arrays have elements")
+	}
+	i := p.num()
+	p.want("]")
+	s := number
+	if v.shape == tasks {
+		s = task
+	}
+	return value{e: &plan.Elem{Array: v.name, I: i.e}, variable: variable{shape: s, dtype: v.dtype, root: -1}}
+}
+
+// tensorValue reads an expression that is a tensor variable.
+func (p *parser) tensorValue() value {
+	v := p.expr()
+	if v.shape != tensor || v.name == nil {
+		p.failf("a tensor is expected, by name")
+	}
+	return v
+}
+
+func (p *parser) arrayName() *plan.Name {
+	v := p.expr()
+	if v.shape != extents {
+		p.failf("%s stands where an array of uint32_t is expected", v.shape)
+	}
+	return v.name
+}
+
+func (p *parser) integer() int {
+	c, ok := p.num().e.(*plan.Int)
+	if !ok || c.Value < 0 || c.Value > 16 {
+		p.failf("a small number is expected here")
+	}
+	return int(c.Value)
+}
+
+func (p *parser) member(v value) value {
+	l := p.next()
+	if l.text == "is_valid" && v.shape == task {
+		p.want("(", ")")
+		return value{e: &plan.IsValid{X: v.e}, variable: variable{dtype: ir.BOOL, root: -1}}
+	}
+	if v.shape != tensor || v.name == nil {
+		p.failf("%v is no member of %s", l, v.shape)
+	}
+	out := value{variable: variable{shape: tensor, root: v.root}}
+	switch l.text {
+	case "shapes":
+		p.want("[")
+		out = value{e: &plan.Extent{Tensor: v.name, Axis: p.integer()}, variable: variable{dtype: ir.INT64, root: -1}}
+		p.want("]")
+		return out
+	case "view":
+		p.want("(")
+		e := &plan.View{Tensor: v.name, Shapes: p.arrayName()}
+		p.want(",")
+		e.Offsets = p.arrayName()
+		out.e = e
+	case "reshape":
+		p.want("(")
+		e := &plan.Reshape{Tensor: v.name, Shapes: p.arrayName()}
+		p.want(",")
+		e.N = p.integer()
+		out.e = e
+	case "transpose":
+		p.want("(")
+		e := &plan.Transpose{Tensor: v.name, A: p.integer()}
+		p.want(",")
+		e.B = p.integer()
+		out.e = e
+	default:
+		p.failf("a tensor has view, reshape, transpose and shapes, not %v", l)
+	}
+	p.want(")")
+	return out
+}
+
+// calls are the functions that a template may call.
+const calls = "get_tensor_data, TaskId::invalid, rt_available_cluster_count, rt_available_aiv_count, static_cast, std::min, std::max, floor_div, floor_mod, clamp_extent"
+
+func (p *parser) call(l lexeme) value {
+	name := l.text
+	for name != "" && p.got("::") {
+		name += "::" + p.next().text
+	}
+	num := func(e plan.Expr, d ir.DType) value { return value{e: e, variable: variable{dtype: d, root: -1}} }
+	switch name {
+	case "true", "false":
+		return num(&plan.Bool{Value: name == "true"}, ir.BOOL)
+	case "TaskId::invalid":
+		p.want("(", ")")
+		return value{e: &plan.InvalidTask{}, variable: variable{shape: task, dtype: ir.TASK_ID, root: -1}}
+	case "rt_available_cluster_count", "rt_available_aiv_count":
+		p.want("(", ")")
+		return num(&plan.Query{AIV: name == "rt_available_aiv_count"}, ir.INT32)
+	case "static_cast":
+		p.want("<")
+		t := p.typ()
+		p.want(">", "(")
+		x := p.num()
+		p.want(")")
+		if t.shape != number {
+			p.failf("a cast gives a number")
+		}
+		if t.dtype == ir.UINT32 {
+			return num(&plan.Uint32{X: x.e}, ir.UINT32)
+		}
+		return num(&plan.Cast{X: x.e, DType: t.dtype}, t.dtype)
+	case "std::min", "std::max":
+		p.want("<")
+		t := p.typ()
+		p.want(">")
+		x, y := p.pair()
+		op := ir.Min
+		if name == "std::max" {
+			op = ir.Max
+		}
+		return num(&plan.Binary{Op: op, X: x.e, Y: y.e, DType: t.dtype}, t.dtype)
+	case "floor_div", "floor_mod":
+		x, y := p.pair()
+		v := p.binary(ir.FloorDiv, x, y)
+		b := v.e.(*plan.Binary)
+		b.Op, b.Floored = ir.FloorDiv, true
+		if name == "floor_mod" {
+			b.Op = ir.FloorMod
+		}
+		return v
+	case "clamp_extent":
+		p.want("(")
+		c := &plan.Clamped{Size: asUint32s([]value{p.num()})[0]}
+		p.want(",")
+		c.Tensor = p.tensorValue().name
+		p.want(",")
+		c.Offsets = p.arrayName()
+		p.want(",")
+		c.Axis = p.integer()
+		p.want(")")
+		return num(c, ir.UINT32)
+	case "get_tensor_data":
+		return p.read()
+	}
+	p.failf("%q may not be called or used in a template; the calls are %s", name, calls)
+	return value{}
+}
+
+func (p *parser) pair() (x, y value) {
+	p.want("(")
+	x = p.num()
+	p.want(",")
+	y = p.num()
+	p.want(")")
+	return x, y
+}
+
+// read reads get_tensor_data<T>($x, n, $index).
+func (p *parser) read() value {
+	p.want("<")
+	t := p.typ()
+	p.want(">", "(")
+	x := p.tensorValue()
+	if x.root >= 0 {
+		if e := p.spec.EffectIn(p.site.Call, x.root); e != ops.Read && e != ops.ReadWrite {
+			p.failf("it reads operand %q, which the spec does not say", p.paramName(x.root))
+		}
+	}
+	p.want(",")
+	r := &plan.Read{Tensor: x.name, DType: t.dtype, N: p.integer()}
+	p.want(",")
+	if r.N == 0 {
+		p.want("nullptr")
+	} else {
+		r.Indices = p.arrayName()
+	}
+	p.want(")")
+	return value{e: r, variable: variable{dtype: t.dtype, root: -1}}
+}

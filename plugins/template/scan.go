@@ -1,0 +1,74 @@
+package template
+
+import (
+	"fmt"
+	"strings"
+)
+
+// lexeme is an identifier, a number, a sign, or a slot.
+type lexeme struct {
+	text string // "" for a slot
+	slot *Token
+	line int
+}
+
+func (l lexeme) String() string {
+	switch {
+	case l.slot != nil:
+		return l.slot.String()
+	case l.text == "":
+		return "the end"
+	}
+	return fmt.Sprintf("%q", l.text)
+}
+
+// signs of more than one character, longest first.
+var signs = []string{"<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "+=", "::"}
+
+// scan cuts a template into lexemes.
+func scan(t *Template) ([]lexeme, error) {
+	var out []lexeme
+	for i, l := range t.Lines {
+		for k := range l {
+			if l[k].Kind != Text {
+				out = append(out, lexeme{slot: &l[k], line: i + 1})
+				continue
+			}
+			for text := strings.TrimLeft(l[k].Text, " \t"); text != ""; text = strings.TrimLeft(text, " \t") {
+				n := lexemeLen(text)
+				if n == 0 {
+					return nil, fmt.Errorf("line %d: %q cannot stand in a template", i+1, text[:1])
+				}
+				out = append(out, lexeme{text: text[:n], line: i + 1})
+				text = text[n:]
+			}
+		}
+	}
+	return out, nil
+}
+
+func lexemeLen(text string) int {
+	if c := text[0]; c >= '0' && c <= '9' {
+		n := 1
+		for n < len(text) && (isWord(text[n]) || text[n] == '.' || (text[n] == '+' || text[n] == '-') && (text[n-1] == 'e' || text[n-1] == 'E')) {
+			n++
+		}
+		return n
+	}
+	if id := identifier(text); id != "" {
+		return len(id)
+	}
+	for _, s := range signs {
+		if strings.HasPrefix(text, s) {
+			return len(s)
+		}
+	}
+	if strings.IndexByte("+-*/%<>=!&|^~()[]{},;.", text[0]) >= 0 {
+		return 1
+	}
+	return 0
+}
+
+func isWord(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}

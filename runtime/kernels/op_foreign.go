@@ -1,0 +1,290 @@
+package kernels
+
+import (
+	"unsafe"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ops"
+)
+
+// Ops that the evaluator does not know are computed by their spec's Evaluate, which may run in another process: operands are copied out, the result and
+// what was written are copied back.
+
+// evaluator is the Evaluate of an op outside of the core's namespaces, nil without one.
+func (c *compiler) evaluator(op string) (*ops.Spec, func(*ops.Evaluation) *diag.Diagnostic) {
+	if c.p.reg == nil {
+		return nil, nil
+	}
+	s := c.p.reg.Lookup(op)
+	if s == nil {
+		return nil, nil
+	}
+	return s, s.Evaluate
+}
+
+// foreign is the builder of an op with an Evaluate.
+func (c *compiler) foreign(op string) func(o *opCtx) evalFn {
+	spec, eval := c.evaluator(op)
+	if eval == nil {
+		return nil
+	}
+	return func(o *opCtx) evalFn { return o.buildForeign(spec, eval) }
+}
+
+func (o *opCtx) buildForeign(spec *ops.Spec, eval func(*ops.Evaluation) *diag.Diagnostic) evalFn {
+	operands, regs := o.foreignOperands(spec)
+	var shape, valid []intExpr
+	updated := -1
+	switch spec.Result.Kind {
+	case ops.Fresh:
+		dims := ir.ShapeOf(o.call.Typ)
+		if len(dims) == 0 || len(dims) > maxRank {
+			return o.unsupported(CodeShape, "the simulator has results of 1 to %d axes", maxRank)
+		}
+		shape = o.dims(dims)
+		valid = shape
+		if v := validOf(o.call.Typ); v != nil {
+			valid = o.dims(v)
+		}
+	case ops.InPlace:
+		updated = o.reg(spec.Result.Arg)
+	case ops.None:
+	default:
+		return o.unsupported(CodeOp, "the simulator evaluates ops whose result is new, an updated operand, a scalar or none")
+	}
+	return func(m *machine, out *region) {
+		e := operands(m)
+		if m.err != nil {
+			return
+		}
+		if shape != nil {
+			s, v := evalDims(m, shape), evalDims(m, valid)
+			for k := range shape {
+				if s[k] < 0 || v[k] < 0 || v[k] > s[k] {
+					m.fail(o.site, CodeShape, "%v is no shape for its result", show(s, len(shape)))
+				}
+			}
+			if m.err != nil {
+				return
+			}
+			m.fresh(out, o.dt, len(shape), &s, &v)
+			e.Result = elementsOf(out)
+		}
+		if !m.evaluate(o, e, regs, eval) {
+			return
+		}
+		switch {
+		case shape != nil:
+			m.takeBack(out, e.Result)
+			out.st.define(out)
+		case updated >= 0:
+			*out = m.regs[updated]
+		}
+	}
+}
+
+// foreignScalar compiles a call of an op with an Evaluate that gives a scalar, nil when there is none.
+func (o *opCtx) foreignScalar() func(m *machine) any {
+	spec, eval := o.c.evaluator(o.call.Op)
+	if eval == nil || spec.Result.Kind != ops.Value {
+		return nil
+	}
+	operands, regs := o.foreignOperands(spec)
+	return func(m *machine) any {
+		e := operands(m)
+		if m.err != nil || !m.evaluate(o, e, regs, eval) {
+			return nil
+		}
+		return e.Scalar
+	}
+}
+
+// foreignOperands compiles the copying out of the operands; regs are the slots of those that are regions.
+func (o *opCtx) foreignOperands(spec *ops.Spec) (values func(m *machine) *ops.Evaluation, regs []int) {
+	read := make([]func(m *machine) ops.Operand, len(o.call.Args))
+	regs = make([]int, len(o.call.Args))
+	for i, a := range o.call.Args {
+		switch {
+		case o.isRegion(i):
+			r, effect := o.reg(i), spec.EffectIn(o.call, i)
+			regs[i] = r
+			read[i] = func(m *machine) ops.Operand { return m.copyOut(o, &m.regs[r], effect) }
+		case isList(a):
+			list := o.list(i)
+			read[i] = func(m *machine) ops.Operand {
+				out := ops.Operand{List: make([]int64, len(list))}
+				for k := range list {
+					out.List[k] = list[k].eval(m)
+				}
+				return out
+			}
+		default:
+			t, ok := a.Type().(*ir.ScalarType)
+			switch {
+			case !ok || t.DType == ir.TASK_ID:
+				read[i] = func(*machine) ops.Operand { return ops.Operand{} }
+			case t.DType == ir.BOOL:
+				x := o.intArg(i)
+				read[i] = func(m *machine) ops.Operand { return ops.Operand{Scalar: x.eval(m) != 0} }
+			case isFloat(t.DType):
+				x := o.floatArg(i)
+				read[i] = func(m *machine) ops.Operand { return ops.Operand{Scalar: x.eval(m)} }
+			default:
+				x := o.intArg(i)
+				read[i] = func(m *machine) ops.Operand { return ops.Operand{Scalar: x.eval(m)} }
+			}
+		}
+	}
+	return func(m *machine) *ops.Evaluation {
+		e := &ops.Evaluation{Op: o.call.Op, Kwargs: o.call.Kwargs, Operands: make([]ops.Operand, len(read))}
+		for i, f := range read {
+			if e.Operands[i] = f(m); m.err != nil {
+				return nil
+			}
+		}
+		return e
+	}, regs
+}
+
+func isList(e ir.Expr) bool {
+	_, ok := e.(*ir.MakeTuple)
+	return ok
+}
+
+// evaluate calls the op's own code and copies back what it wrote into its operands.
+func (m *machine) evaluate(o *opCtx, e *ops.Evaluation, regs []int, eval func(*ops.Evaluation) *diag.Diagnostic) bool {
+	if d := eval(e); d != nil {
+		m.fail(o.site, d.Code, "%s", d.Message)
+		if f, ok := m.err.(*diag.Diagnostic); ok && f.Hint == "" {
+			f.Hint = d.Hint
+		}
+		return false
+	}
+	for i := range e.Operands {
+		if x := e.Operands[i].Elements; x != nil && x.Writable {
+			m.takeBack(&m.regs[regs[i]], x)
+		}
+	}
+	return m.err == nil
+}
+
+// copyOut is a region as Elements. What the op only writes or does not touch is not read.
+func (m *machine) copyOut(o *opCtx, r *region, effect ops.Effect) ops.Operand {
+	e := elementsOf(r)
+	e.Writable = effect == ops.Write || effect == ops.ReadWrite
+	if effect == ops.Write || effect == ops.Untouched || !m.need(o.site, r) {
+		return ops.Operand{Elements: e}
+	}
+	packed := region{dt: r.dt, rank: r.rank, shape: r.shape}
+	packed.pack()
+	var it rows
+	it.start(r.rank, &r.valid, true, operandOf(&packed), operandOf(r))
+	f, n := floatsOf(e), intsOf(e)
+	for it.next() {
+		if f != nil {
+			for j, v := range m.fetchF(r, it.off[1], it.n, it.in[1], &m.f[0]) {
+				f[it.off[0]+j*it.in[0]] = float32(v)
+			}
+		} else {
+			for j, v := range m.fetchI(r, it.off[1], it.n, it.in[1], &m.i[0]) {
+				n[it.off[0]+j*it.in[0]] = v
+			}
+		}
+	}
+	return ops.Operand{Elements: e}
+}
+
+// takeBack writes the valid part of elements into a region, rounded to its dtype.
+func (m *machine) takeBack(r *region, e *ops.Elements) {
+	if len(e.Data) != e.Len()*e.Size() || e.Len() != r.elems() {
+		m.fail(m.at, CodeShape, "its result has another size than its type")
+		return
+	}
+	packed := region{dt: r.dt, rank: r.rank, shape: r.shape}
+	packed.pack()
+	var it rows
+	it.start(r.rank, &r.valid, true, operandOf(r), operandOf(&packed))
+	f, n := floatsOf(e), intsOf(e)
+	for it.next() {
+		if f != nil {
+			row := grow(&m.f[1], it.n)
+			for j := range row {
+				row[j] = float64(f[it.off[1]+j*it.in[1]])
+			}
+			m.putF(r, it.off[0], it.in[0], row)
+		} else {
+			row := grow(&m.i[1], it.n)
+			for j := range row {
+				row[j] = n[it.off[1]+j*it.in[1]]
+			}
+			m.putI(r, it.off[0], it.in[0], row)
+		}
+	}
+}
+
+func elementsOf(r *region) *ops.Elements {
+	e := &ops.Elements{DType: r.dt, Shape: shapeOf(r), Valid: show(r.valid, r.rank)}
+	if isFloat(r.dt) {
+		e.Data = bytesOf(make([]float32, r.elems()))
+	} else {
+		e.Data = bytesOf(make([]int64, r.elems()))
+	}
+	return e
+}
+
+// bytesOf, floatsOf and intsOf see the same memory as bytes and as numbers; like the rest of the evaluator they count on a little-endian machine.
+func bytesOf[T float32 | int64](x []T) []byte {
+	var t T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(t)))
+}
+
+func floatsOf(e *ops.Elements) []float32 {
+	if !isFloat(e.DType) {
+		return nil
+	}
+	return aligned[float32](e.Data)
+}
+
+func intsOf(e *ops.Elements) []int64 {
+	if isFloat(e.DType) {
+		return nil
+	}
+	return aligned[int64](e.Data)
+}
+
+// aligned views bytes as numbers; bytes that came from elsewhere may lie anywhere.
+func aligned[T float32 | int64](b []byte) []T {
+	var t T
+	size := unsafe.Sizeof(t)
+	n := len(b) / int(size)
+	if p := uintptr(unsafe.Pointer(unsafe.SliceData(b))); p%size != 0 {
+		x := make([]T, n)
+		copy(bytesOf(x), b)
+		return x
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
+func (o *opCtx) dims(exprs []ir.Expr) []intExpr {
+	out := make([]intExpr, len(exprs))
+	for k, e := range exprs {
+		out[k] = o.c.intExpr(e)
+	}
+	return out
+}
+
+// validOf is the declared valid shape of a type, nil for all of it.
+func validOf(t ir.Type) []ir.Expr {
+	switch t := t.(type) {
+	case *ir.TileType:
+		if t.View != nil {
+			return t.View.ValidShape
+		}
+	case *ir.TensorType:
+		if t.View != nil {
+			return t.View.ValidShape
+		}
+	}
+	return nil
+}
