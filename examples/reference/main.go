@@ -84,6 +84,23 @@ var programs = map[string]func(*files) error{
 			return v / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(v+0.044715*v*v*v)))
 		}))
 	},
+	"chain": func(f *files) error { // of examples/plugins: out = 2 (a + b)
+		a, b := f.read("a"), f.read("b")
+		return f.write("out", a.each(func(i int) float64 { return 2 * (a.v[i] + b.v[i]) }))
+	},
+	"rotary": func(f *files) error { // of examples/plugins: columns k and k + half of a row turn by the angles of its position
+		x, table, start := f.read("x"), f.read("table"), int(f.scalar("start"))
+		cols := x.shape[1]
+		half := cols / 2
+		return f.write("out", x.each(func(i int) float64 {
+			row, k := i/cols, i%cols
+			angles := table.v[(start+row)*cols : (start+row+1)*cols]
+			if k < half {
+				return x.v[i]*angles[k] - x.v[i+half]*angles[k+half]
+			}
+			return x.v[i]*angles[k-half] + x.v[i-half]*angles[k]
+		}))
+	},
 }
 
 func softmax(f *files) error {

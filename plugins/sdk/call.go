@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ops"
@@ -68,6 +69,22 @@ func (c *Call) Int(i int) (int64, bool) {
 		return 0, false
 	}
 	return ir.IntValue(c.Args[i])
+}
+
+// SameShape reports that operands i and j have equal extents.
+func (c *Call) SameShape(i, j int) bool {
+	return slices.EqualFunc(ir.ShapeOf(c.typeOf(i)), ir.ShapeOf(c.typeOf(j)), ir.EqualExprs)
+}
+
+// Keyword is a keyword argument: int64, bool, string, float64, ir.DType or ir.Enum; nil when it is absent and has no default. KeywordInt is an integer one.
+func (c *Call) Keyword(name string) any {
+	v, _ := c.Keywords.Get(name)
+	return v
+}
+
+func (c *Call) KeywordInt(name string) int64 {
+	n, _ := c.Keyword(name).(int64)
+	return n
 }
 
 // List is the elements of list operand i.
