@@ -155,7 +155,7 @@ func (w *Workspace) Plugins(ctx context.Context) (configs []plugins.Config, lost
 	lines := strings.Split(string(w.Source(ConfigName)), "\n")
 	lost = map[string]*diag.Diagnostic{}
 	locked, d := lock.Read(w.Root)
-	if d != nil {
+	if d != nil && !w.unlocked {
 		return nil, nil, diag.List{d}
 	}
 	names := slices.Collect(maps.Keys(w.Config.Plugins))
@@ -184,7 +184,7 @@ func (w *Workspace) Plugins(ctx context.Context) (configs []plugins.Config, lost
 		if len(p.Build) > 0 && dev == "" && lost[name] == nil {
 			lost[name] = w.buildPlugin(ctx, &c, &p)
 		}
-		if locked != nil && dev == "" && len(p.Build) == 0 && lost[name] == nil {
+		if locked != nil && !w.unlocked && dev == "" && len(p.Build) == 0 && lost[name] == nil {
 			lost[name] = locked.Apply(&c)
 		}
 		if lost[name] == nil && c.SHA256 == "" {

@@ -24,6 +24,7 @@ type Workspace struct {
 	Config *Config
 	// PluginDev names the executables that take the place of plugins in this run; set it before a Builder is made.
 	PluginDev map[string]string
+	unlocked  bool // Pto.lock is about to be written anew
 	// Trees, when not nil, keeps syntax trees beyond this workspace.
 	Trees *Trees
 

@@ -31,8 +31,12 @@ type Config struct {
 	Timeout time.Duration
 	// Memory bounds what it may allocate, in bytes; 0 means 2 GB.
 	Memory int64
-	MTLS   bool      // encrypt and authenticate the connection
-	Pos    diag.Span // where it is configured: the place of reports that have no better one
+	MTLS   bool // encrypt and authenticate the connection
+	// AnyName takes a plugin of whatever name: to ask an executable who it is.
+	AnyName bool
+	// OldCore and OtherIR play a ptobuild of protocol 1.0 and one of another IR, for the conformance kit.
+	OldCore, OtherIR bool
+	Pos              diag.Span // where it is configured: the place of reports that have no better one
 }
 
 const (
@@ -94,6 +98,40 @@ type Grant struct {
 // Allows reports that functions of a kind may be changed.
 func (g *Grant) Allows(t ir.FuncType) bool { return g == nil || slices.Contains(g.Functions, t) }
 
+// CheckGrant compares a program before and after the pass with what the pass was granted.
+func (p *Pass) CheckGrant(plugin string, before, after *ir.Program) error {
+	g := p.Grant
+	if g == nil {
+		return nil
+	}
+	refuse := func(f *ir.Function, did string) error {
+		return diag.Errorf(CodeGrant, f.Pos, "pass %s of plugin %s %s function %s (%s), which it was not granted", strings.TrimPrefix(p.Name, plugin+"."), plugin, did, f.Name, f.Type).
+			WithHint("this is a defect of the plugin; report it to its author with the dumps before and after the pass")
+	}
+	now := map[string]*ir.Function{}
+	for _, f := range after.Funcs {
+		now[f.Name] = f
+	}
+	for _, f := range before.Funcs {
+		n := now[f.Name]
+		delete(now, f.Name)
+		switch {
+		case n == f:
+		case n == nil && !(g.Remove && g.Allows(f.Type)):
+			return refuse(f, "removed")
+		case n == nil || g.Allows(f.Type):
+		case !ir.EqualFunctions(f, n):
+			return refuse(f, "changed")
+		}
+	}
+	for _, f := range after.Funcs {
+		if now[f.Name] == f && !g.Add {
+			return refuse(f, "added")
+		}
+	}
+	return nil
+}
+
 // Arrange puts passes of plugins into a pipeline. Passes that name the same neighbour keep their order; a pass may name one that was placed before it.
 func Arrange(pipeline []*passes.Pass, extra []Pass) ([]*passes.Pass, diag.List) {
 	out := slices.Clone(pipeline)
@@ -136,6 +174,7 @@ func passNames(ps []*passes.Pass) []string {
 type Description struct {
 	Name, Version string
 	Doc           string
+	PID           int      // of its process
 	Minor         int      // of the protocol that it was built with
 	Capabilities  []string // that it has
 	Options       []Option

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,6 +33,9 @@ func (f *loadFlags) registerRoot(cmd *cobra.Command) {
 // builder makes the builder of a command, which loads files as f says. It ends with the command, or when closeBuilder is called.
 func (a *app) builder(ctx context.Context, ws *graph.Workspace, profile string, f *loadFlags) (*graph.Builder, error) {
 	a.ws = ws
+	if err := a.replacePlugins(ws); err != nil {
+		return nil, err
+	}
 	args, err := pairs("arg", f.args)
 	if err != nil {
 		return nil, err
@@ -63,4 +68,23 @@ func startCode(ds diag.List) int {
 		return exitInternal
 	}
 	return exitUsage
+}
+
+// replacePlugins takes in --plugin-dev.
+func (a *app) replacePlugins(ws *graph.Workspace) error {
+	for _, x := range a.dev {
+		name, file, ok := strings.Cut(x, "=")
+		if !ok || name == "" || file == "" {
+			return diag.Errorf(plugins.CodeConfig, diag.Span{}, "--plugin-dev %s is not NAME=FILE", x)
+		}
+		abs, err := filepath.Abs(a.path(file))
+		if err != nil {
+			return err
+		}
+		if ws.PluginDev == nil {
+			ws.PluginDev = map[string]string{}
+		}
+		ws.PluginDev[name] = abs
+	}
+	return nil
 }

@@ -84,6 +84,7 @@ type app struct {
 	ui   *ui.UI
 	json bool
 	dir  string
+	dev  []string // --plugin-dev
 
 	ws      *graph.Workspace // of the running command, for reports; nil before there is one
 	current *graph.Builder   // that of the running command
@@ -114,6 +115,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print results as JSON")
+	root.PersistentFlags().StringArrayVar(&a.dev, "plugin-dev", nil, "`NAME=FILE`: use another executable for a plugin in this run, whatever Pto.lock says (may be repeated)")
 	root.PersistentFlags().StringVarP(&a.dir, "directory", "C", ".", "run as if started in `DIR`")
 	root.AddCommand(
 		a.initCommand(),
@@ -127,6 +129,7 @@ func (a *app) root() *cobra.Command {
 		a.emitCommand(),
 		a.headerCommand(),
 		a.explainCommand(),
+		a.pluginCommand(),
 		a.bazelCommand(),
 		a.cacheCommand(),
 		a.versionCommand(),

@@ -15,7 +15,7 @@ func (a *app) open() (*graph.Workspace, error) {
 	if ds.HasErrors() {
 		return nil, a.fail(ds, ws, exitUsage)
 	}
-	return ws, nil
+	return ws, a.replacePlugins(ws)
 }
 
 // path is a path of the command line as seen from the command's folder.

@@ -118,6 +118,24 @@ func (c *Client) Close() error {
 	return nil
 }
 
+// Ask asks a plugin anything, for the conformance kit.
+func (c *Client) Ask(r *plugins.Request) (*plugins.Response, error) { return c.call(r) }
+
+// NameOf asks an executable which plugin it is.
+func NameOf(ctx context.Context, helper, path string) (string, error) {
+	const any = "unknown"
+	c := New(ctx, helper, []plugins.Config{{Name: any, Path: path, AnyName: true}}, "")
+	defer c.Close()
+	resp, err := c.call(&plugins.Request{Plugin: any})
+	if err != nil {
+		return "", err
+	}
+	if resp.Desc == nil {
+		return "", answer(path, "describing itself", errors.New("parts are missing"))
+	}
+	return resp.Desc.Name, nil
+}
+
 // call sends a request and waits for its response.
 func (c *Client) call(r *plugins.Request) (*plugins.Response, error) {
 	answer := make(chan *plugins.Response, 1)

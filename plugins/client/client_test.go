@@ -32,6 +32,10 @@ import (
 var bin string
 
 func TestMain(m *testing.M) {
+	if os.Getenv("FAKE_PLUGIN") != "" {
+		fakePlugin()
+		return
+	}
 	if os.Getenv("FAKE_HELPER") != "" {
 		fakeHelper(os.Getenv("FAKE_HELPER"))
 		return
@@ -345,7 +349,11 @@ func small(t *testing.T) *ir.Program {
 func runPass(t *testing.T, c *client.Client, name string) diag.List {
 	t.Helper()
 	_, ps := load(t, c)
-	_, ds := passes.Run(&passes.Context{Ops: ops.Builtin()}, small(t), []*passes.Pass{passNamed(t, ps, name)}, passes.Hooks{})
+	p, ds := passes.Run(&passes.Context{Ops: ops.Builtin()}, small(t), passes.Default()[:10], passes.Hooks{})
+	if ds.HasErrors() {
+		t.Fatal(ds)
+	}
+	_, ds = passes.Run(&passes.Context{Ops: ops.Builtin()}, p, []*passes.Pass{passNamed(t, ps, name)}, passes.Hooks{})
 	return ds
 }
 
@@ -361,6 +369,11 @@ func TestBadPasses(t *testing.T) {
 		{"Panic", plugins.CodeFailed, []string{"plugin acme failed while running pass Panic: panic: out of cheese"}},
 		{"Nothing", plugins.CodeFailed, []string{"pass Nothing returned neither a program nor an error"}},
 		{"Unbound", "PTO-X001", []string{"pass acme.Unbound of plugin acme broke an invariant", "ghost", "defect of the plugin"}},
+		{"Huge", plugins.CodeAnswer, []string{"plugin acme gave an answer that is too large while running pass Huge: the limit is 80 MB"}},
+		{"Greedy", plugins.CodeMemory, []string{"plugin acme wanted more than its 300 MB of memory while running pass Greedy", "raise memory"}},
+		{"Trespass", plugins.CodeGrant, []string{"pass Trespass of plugin acme changed function k (AIV), which it was not granted"}},
+		{"Overclaim", "PTO-X001", []string{"pass acme.Overclaim of plugin acme broke an invariant", "defect of the plugin"}},
+		{"Liar", plugins.CodeProof, []string{"pass Liar of plugin acme claims a fusion that does not hold: the body of both is not that of k and then that of k"}},
 		{"Refuse", plugins.CodeReport, []string{"small.py:", "not to acme's taste"}},
 	} {
 		t.Run(c.pass, func(t *testing.T) {
@@ -368,6 +381,9 @@ func TestBadPasses(t *testing.T) {
 			conf := acme()
 			if c.pass == "Hang" {
 				conf.Timeout = 3 * time.Second
+			}
+			if c.pass == "Greedy" {
+				conf.Memory = 300 << 20
 			}
 			ds := runPass(t, open(t, conf), c.pass)
 			if len(ds) == 0 || ds[0].Code != c.code {

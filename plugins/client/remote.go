@@ -192,7 +192,7 @@ func (c *Client) run(ctx *passes.Context, plugin string, pass plugins.Pass, own 
 	if err != nil {
 		return nil, answer(plugin, what, err)
 	}
-	if err := checkGrant(plugin, pass, p, out); err != nil {
+	if err := pass.CheckGrant(plugin, p, out); err != nil {
 		return nil, passes.Refuse(p, out, err)
 	}
 	if len(r.Fusions) > 0 {
@@ -238,40 +238,6 @@ func assemble(p *ir.Program, fs []*ir.Function, order []string) (*ir.Program, er
 		return nil, errors.New("a function that changed is missing in the order")
 	}
 	return out, nil
-}
-
-// checkGrant compares a program before and after a pass with what the pass was granted.
-func checkGrant(plugin string, pass plugins.Pass, before, after *ir.Program) error {
-	g := pass.Grant
-	if g == nil {
-		return nil
-	}
-	refuse := func(f *ir.Function, did string) error {
-		return diag.Errorf(plugins.CodeGrant, f.Pos, "pass %s of plugin %s %s function %s (%s), which it was not granted", pass.Name, plugin, did, f.Name, f.Type).
-			WithHint("this is a defect of the plugin; report it to its author with the dumps before and after the pass")
-	}
-	now := map[string]*ir.Function{}
-	for _, f := range after.Funcs {
-		now[f.Name] = f
-	}
-	for _, f := range before.Funcs {
-		n := now[f.Name]
-		delete(now, f.Name)
-		switch {
-		case n == f:
-		case n == nil && !(g.Remove && g.Allows(f.Type)):
-			return refuse(f, "removed")
-		case n == nil || g.Allows(f.Type):
-		case !ir.EqualFunctions(f, n):
-			return refuse(f, "changed")
-		}
-	}
-	for _, f := range after.Funcs {
-		if now[f.Name] == f && !g.Add {
-			return refuse(f, "added")
-		}
-	}
-	return nil
 }
 
 // foreign are the ops that a plugin does not know by itself.

@@ -81,6 +81,7 @@ func (p *Plugin) Describe(ctx context.Context) (*plugins.Description, error) {
 	d := &plugins.Description{}
 	err := p.call(ctx, what, func(ctx context.Context, c *process) error {
 		*d = c.about
+		d.PID = c.runner.cmd.Process.Pid
 		specs, err := c.ops.Specs(ctx, &proto.SpecsRequest{})
 		if err != nil {
 			return err

@@ -107,8 +107,14 @@ func (p *process) connect(c *plugins.Config) *diag.Diagnostic {
 	p.ops, p.passes = proto.NewOpsClient(conn), proto.NewPassesClient(conn)
 	ctx, cancel := context.WithTimeout(context.Background(), min(startTimeout, c.Timeout))
 	defer cancel()
-	r, err := proto.NewPluginClient(conn).Configure(ctx, &proto.ConfigureRequest{IrVersion: proto.IRVersion, OptionsJson: c.Options, Minor: plugins.Minor,
-		Capabilities: plugins.Capabilities})
+	req := &proto.ConfigureRequest{IrVersion: proto.IRVersion, OptionsJson: c.Options, Minor: plugins.Minor, Capabilities: plugins.Capabilities}
+	if c.OldCore {
+		req.Minor, req.Capabilities = 0, nil
+	}
+	if c.OtherIR {
+		req.IrVersion++
+	}
+	r, err := proto.NewPluginClient(conn).Configure(ctx, req)
 	if err != nil {
 		return diag.Errorf(plugins.CodeHandshake, diag.Span{}, "plugin %s started but did not take its configuration: %v", c.Name, status.Convert(err).Message()).
 			WithHint("this is a defect of the plugin; report it to its author")
@@ -139,10 +145,12 @@ func (p *process) connect(c *plugins.Config) *diag.Diagnostic {
 // identity checks that the plugin is the one that was configured.
 func identity(c *plugins.Config, r *proto.ConfigureResponse) *diag.Diagnostic {
 	switch {
+	case c.OtherIR && r.IrVersion == proto.IRVersion:
+		return diag.Errorf(plugins.CodeProtocol, diag.Span{}, "plugin %s speaks version %d of the IR", c.Name, r.IrVersion)
 	case r.IrVersion != proto.IRVersion:
 		return diag.Errorf(plugins.CodeProtocol, diag.Span{}, "plugin %s speaks version %d of the IR, this ptobuild version %d", c.Name, r.IrVersion, proto.IRVersion).
 			WithHint("build the plugin with the SDK of this version of ptobuild, or use a release of it that fits")
-	case r.Name != c.Name:
+	case r.Name != c.Name && !c.AnyName:
 		return diag.Errorf(plugins.CodeIdentity, diag.Span{}, "%s is plugin %q, not %q", c.Path, r.Name, c.Name).
 			WithHint("write [plugins.%s], or give the path of the right file", r.Name)
 	case !plugins.VersionFits(c.Version, r.Version):
@@ -235,8 +243,9 @@ func (services) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, c *grpc.Clie
 
 // tail keeps the end of what a plugin wrote.
 type tail struct {
-	mu   sync.Mutex
-	text []byte
+	mu    sync.Mutex
+	text  []byte
+	fatal string // the line of the last panic: the stacks that follow are long
 }
 
 const tailSize = 16 << 10
@@ -244,6 +253,11 @@ const tailSize = 16 << 10
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	for l := range strings.Lines(string(b)) {
+		if strings.HasPrefix(l, "panic: ") || strings.HasPrefix(l, "fatal error: ") {
+			t.fatal = fmt.Sprintf("%.200s", strings.TrimSpace(l))
+		}
+	}
 	t.text = append(t.text, b...)
 	if n := len(t.text) - tailSize; n > 0 {
 		t.text = append(t.text[:0], t.text[n:]...)
@@ -255,15 +269,13 @@ func (t *tail) Write(b []byte) (int, error) {
 func (t *tail) last() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.fatal != "" {
+		return t.fatal
+	}
 	var lines []string
 	for l := range strings.Lines(string(t.text)) {
 		if l = strings.TrimSpace(l); l != "" {
 			lines = append(lines, fmt.Sprintf("%.200s", l))
-		}
-	}
-	for i := len(lines) - 1; i >= 0; i-- {
-		if strings.HasPrefix(lines[i], "panic: ") || strings.HasPrefix(lines[i], "fatal error: ") {
-			return lines[i]
 		}
 	}
 	return strings.Join(lines[max(len(lines)-3, 0):], " / ")

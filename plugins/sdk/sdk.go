@@ -18,6 +18,7 @@ import (
 	"github.com/ptobuild/ptobuild/ops"
 	"github.com/ptobuild/ptobuild/passes"
 	"github.com/ptobuild/ptobuild/plugins"
+	"github.com/ptobuild/ptobuild/plugins/sdk/internal/bridge"
 	"github.com/ptobuild/ptobuild/plugins/serve"
 	"github.com/ptobuild/ptobuild/plugins/template"
 )
@@ -271,4 +272,8 @@ func (p *Pass) served() serve.Pass {
 		}
 	}
 	return out
+}
+
+func init() {
+	bridge.Served = func(p any) serve.Plugin { return p.(*Plugin).served() }
 }

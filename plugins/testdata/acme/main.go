@@ -2,8 +2,10 @@
 package main
 
 import (
+	"encoding/binary"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -14,17 +16,38 @@ import (
 	"github.com/ptobuild/ptobuild/passes"
 	"github.com/ptobuild/ptobuild/plugins"
 	"github.com/ptobuild/ptobuild/plugins/serve"
+	"github.com/ptobuild/ptobuild/plugins/template"
 )
 
 func main() {
-	p := serve.Plugin{Name: "acme", Version: "1.2.0", Configure: configure, Ops: []serve.Op{{Spec: rope}}, Passes: []serve.Pass{after("FlattenCallExpr", lowerRope)}}
+	p := serve.Plugin{Name: "acme", Version: "1.2.0", Configure: configure, Ops: []serve.Op{{Spec: rope}, {Spec: sum}, {Spec: row, Template: emitRow}}, Passes: []serve.Pass{after("FlattenCallExpr", lowerRope)}}
 	p.Ops = append(p.Ops, echoOps()...)
 	p.Passes = append(p.Passes, echoPasses()...)
 	for _, name := range slices.Sorted(maps.Keys(misbehave)) {
 		p.Passes = append(p.Passes, after("Simplify", &passes.Pass{Name: name, Run: misbehave[name]}))
 	}
+	p.Passes = append(p.Passes, trespass, overclaim, liar)
 	serve.Serve(p)
 }
+
+// trespass changes a kernel although it may only change orchestrations; overclaim says that it derives directions and does not; liar claims a fusion that is none.
+var (
+	trespass = serve.Pass{Pass: plugins.Pass{After: "Simplify", Grant: &plugins.Grant{Functions: []ir.FuncType{ir.Orchestration}}, Pass: &passes.Pass{Name: "Trespass",
+		Run: func(_ *passes.Context, p *ir.Program) (*ir.Program, error) {
+			k := *p.Funcs[0]
+			k.Body = k.Body[1:]
+			return &ir.Program{Name: p.Name, Funcs: append([]*ir.Function{&k}, p.Funcs[1:]...)}, nil
+		}}}}
+	overclaim = serve.Pass{Pass: plugins.Pass{After: "Simplify", Pass: &passes.Pass{Name: "Overclaim", Produces: []ir.Property{ir.CallDirectionsResolved},
+		Run: func(_ *passes.Context, p *ir.Program) (*ir.Program, error) { return p, nil }}}}
+	liar = serve.Pass{Pass: plugins.Pass{After: "NormalizeReturnOrder", Pass: &passes.Pass{Name: "Liar"}},
+		Fuse: func(_ *passes.Context, p *ir.Program) (*ir.Program, []passes.Fusion, error) {
+			k := *p.Funcs[0]
+			k.Name = "both"
+			return &ir.Program{Name: p.Name, Funcs: append([]*ir.Function{&k}, p.Funcs...)},
+				[]passes.Fusion{{Kernel: "both", First: p.Funcs[0].Name, Second: p.Funcs[0].Name, FirstParams: []int{0, 1}, SecondParams: []int{0, 1}}}, nil
+		}}
+)
 
 func after(name string, p *passes.Pass) serve.Pass {
 	return serve.Pass{Pass: plugins.Pass{Pass: p, After: name}}
@@ -125,11 +148,65 @@ func echoPasses() []serve.Pass {
 	return out
 }
 
+// sum is an op with numbers and a check of its own; what it counts besides shows how often it was asked.
+var sum = &ops.Spec{
+	Name:   "acme.sum",
+	Params: []ops.Param{{Name: "x", Kind: ops.TileArg}, {Name: "into", Kind: ops.TensorArg}, {Name: "at", Kind: ops.TupleArg}},
+	Kwargs: []ops.Kwarg{{Name: "scale", Kind: ops.FloatKw, Default: 1.0}},
+	Where:  ops.InCore, Result: ops.Result{Kind: ops.InPlace, Arg: 1}, Effects: []ops.Effect{ops.Read, ops.ReadWrite},
+	Infer: func(s *ops.Site) (ir.Type, *diag.Diagnostic) { return s.Args[1].Type(), nil },
+	Verify: func(f *ir.Function, calls []*ir.OpCall) diag.List {
+		if v, _ := calls[0].Kwargs.Get("scale"); v == 0.0 {
+			return diag.List{diag.Warningf("ACME-003", calls[0].Pos, "the sum in %s counts nothing", f.Name)}
+		}
+		return nil
+	},
+	Evaluate: func(e *ops.Evaluation) *diag.Diagnostic {
+		total := float32(0)
+		for i := range e.Operands[0].Elements.Len() {
+			total += math.Float32frombits(binary.LittleEndian.Uint32(e.Operands[0].Elements.Data[4*i:]))
+		}
+		scale, _ := e.Kwargs.Get("scale")
+		into, at := e.Operands[1].Elements, e.Operands[2].List
+		if at[0] >= int64(into.Shape[0]) {
+			return diag.Errorf("ACME-004", diag.Span{}, "row %d of %d", at[0], into.Shape[0])
+		}
+		cell := into.Data[4*(at[0]*int64(into.Shape[1])+at[1]):]
+		total = math.Float32frombits(binary.LittleEndian.Uint32(cell)) + total*float32(scale.(float64))
+		binary.LittleEndian.PutUint32(cell, math.Float32bits(total))
+		return nil
+	},
+}
+
+// row is a view with C++ that an option spoils.
+var row = &ops.Spec{
+	Name:   "acme.row",
+	Params: []ops.Param{{Name: "x", Kind: ops.TensorArg}, {Name: "n", Kind: ops.ScalarArg}},
+	Where:  ops.OnHost, Result: ops.Result{Kind: ops.View}, Effects: []ops.Effect{ops.Untouched}, Pure: true,
+	Infer: func(s *ops.Site) (ir.Type, *diag.Diagnostic) {
+		t := s.Args[0].Type().(*ir.TensorType)
+		return &ir.TensorType{Shape: []ir.Expr{ir.Int(1), t.Shape[1]}, DType: t.DType}, nil
+	},
+}
+
+func emitRow(*ir.OpCall, bool) (*template.Template, *diag.Diagnostic) {
+	t, err := template.Parse(template.Operands{Names: []string{"x", "n"}}, rowCode...)
+	if err != nil {
+		return nil, diag.Errorf("ACME-005", diag.Span{}, "%v", err)
+	}
+	return t, nil
+}
+
+var rowCode = []string{"uint32_t $offset[] = {$n, 0};", "uint32_t $shape[] = {1, $x.dim(1)};", "Tensor $result = $x.view($shape, $offset);"}
+
 // once is a file whose absence makes a pass misbehave; it makes the file first.
 var once string
 
 func configure(options map[string]any) error {
 	once, _ = options["once"].(string)
+	if code, ok := options["code"].(string); ok {
+		rowCode = strings.Split(code, "\n")
+	}
 	if v, bad := options["colour"]; bad {
 		return diag.Errorf("ACME-002", diag.Span{}, "colour cannot be %v", v)
 	}
@@ -152,6 +229,15 @@ var misbehave = map[string]run{
 			os.Exit(3)
 		}
 		return p, nil
+	},
+	"Huge": func(ctx *passes.Context, p *ir.Program) (*ir.Program, error) {
+		ctx.Report(diag.Warningf("", diag.Span{}, "%s", strings.Repeat("a", 100<<20)))
+		return p, nil
+	},
+	"Greedy": func(_ *passes.Context, p *ir.Program) (*ir.Program, error) {
+		for kept := [][]byte{}; ; {
+			kept = append(kept, slices.Repeat([]byte{1}, 64<<20))
+		}
 	},
 	"Nothing": func(*passes.Context, *ir.Program) (*ir.Program, error) { return nil, nil },
 	// Unbound uses a variable that nothing defines.

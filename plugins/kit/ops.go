@@ -1,0 +1,407 @@
+package kit
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ir/plan"
+	"github.com/ptobuild/ptobuild/ops"
+	"github.com/ptobuild/ptobuild/plugins"
+)
+
+const tries = 64 // calls per op
+
+// types makes up calls of every op, and asks for their types in two processes, twice each.
+func (k *Kit) types() (string, error) {
+	var asked []*ir.OpCall
+	for i, s := range k.about.Ops {
+		if !k.about.Can[i].Infer {
+			continue
+		}
+		r := rand.New(rand.NewPCG(1, uint64(i)))
+		for n := range tries {
+			if c := madeUp(s, r, n); c != nil {
+				asked = append(asked, c)
+			}
+		}
+	}
+	if len(asked) == 0 {
+		return "nothing to ask", nil
+	}
+	var first []ir.Type
+	refused := 0
+	for process := range 2 {
+		c := k.open(nil)
+		defer c.Close()
+		if _, err := k.load(c); err != nil {
+			return "", err
+		}
+		for range 2 {
+			types, errs, err := c.InferTypes(k.conf.Name, asked)
+			if err != nil {
+				return "", err
+			}
+			if first == nil {
+				first, refused = types, len(errs)
+				for _, e := range errs {
+					if e.Diag.Message == "" {
+						return "", fmt.Errorf("%s is refused without saying why", show(asked[e.Call]))
+					}
+				}
+				continue
+			}
+			for i := range types {
+				if (types[i] == nil) != (first[i] == nil) || types[i] != nil && !ir.EqualTypes(types[i], first[i]) {
+					return "", fmt.Errorf("the same question got two answers (process %d): %s", process+1, show(asked[i]))
+				}
+			}
+		}
+	}
+	accepted := map[string]int{}
+	for i, c := range asked {
+		if first[i] == nil {
+			continue
+		}
+		n := *c
+		n.Typ = first[i]
+		k.calls = append(k.calls, &n)
+		accepted[c.Op]++
+	}
+	var ds diag.List
+	for i, s := range k.about.Ops {
+		if k.about.Can[i].Infer && accepted[s.Name] == 0 {
+			ds.Add(diag.Warningf(plugins.CodeConformance, diag.Span{}, "none of the calls that were made up for op %s is right, so little of it is tested", s.Name))
+		}
+	}
+	text := fmt.Sprintf("%d calls, %d of them refused with a report, 2 × 2 times each", len(asked), refused)
+	if len(ds) > 0 {
+		return text, ds
+	}
+	return text, nil
+}
+
+// madeUp is a call of an op with operands that its spec accepts, nil when there is none.
+func madeUp(s *ops.Spec, r *rand.Rand, n int) *ir.OpCall {
+	dtypes := []ir.DType{ir.FP32, ir.FP32, ir.FP16, ir.BF16, ir.INT32}
+	d := dtypes[r.IntN(len(dtypes))]
+	if n < tries/2 {
+		d = ir.FP32
+	}
+	dim := func() ir.Expr {
+		if r.IntN(8) == 0 {
+			return &ir.Var{Hint: "N", Typ: ir.IndexType, Dyn: true}
+		}
+		return ir.Int(int64([]int{16, 16, 32, 64, 1, 15, 128}[r.IntN(7)]))
+	}
+	shape := []ir.Expr{dim(), dim()}
+	other := func() []ir.Expr {
+		if r.IntN(3) == 0 && n > 2 {
+			return []ir.Expr{dim(), dim()}
+		}
+		return shape
+	}
+	if n < 2 {
+		shape = []ir.Expr{ir.Int(16), ir.Int(16)}
+	}
+	c := &ir.OpCall{Op: s.Name, Typ: ir.Unknown, Pos: diag.Span{File: "made_up.py", Line: int32(n + 1), Col: 1}}
+	for i, p := range s.Params {
+		if p.Optional && r.IntN(2) == 0 {
+			break
+		}
+		at := diag.Span{File: "made_up.py", Line: int32(n + 1), Col: int32(i + 2)}
+		v := func(t ir.Type) ir.Expr { return &ir.Var{Hint: p.Name, Typ: t, Pos: at} }
+		switch {
+		case p.Kind&ops.TensorArg != 0:
+			c.Args = append(c.Args, v(&ir.TensorType{Shape: other(), DType: d}))
+		case p.Kind&ops.TileArg != 0:
+			mem := ir.Vec
+			if len(p.Mem) > 0 {
+				mem = p.Mem[r.IntN(len(p.Mem))]
+			}
+			c.Args = append(c.Args, v(&ir.TileType{Shape: other(), DType: d, Mem: mem}))
+		case p.Kind&ops.TupleArg != 0:
+			c.Args = append(c.Args, &ir.MakeTuple{Elems: []ir.Expr{ir.Int(int64(r.IntN(16))), ir.Int(int64(r.IntN(16)))}, Pos: at})
+		case p.Kind&ops.ScalarArg != 0:
+			if r.IntN(2) == 0 {
+				c.Args = append(c.Args, &ir.ConstInt{Value: int64(r.IntN(32)), DType: ir.INDEX, Pos: at})
+			} else {
+				c.Args = append(c.Args, v(ir.IndexType))
+			}
+		case p.Kind&ops.ArrayArg != 0:
+			c.Args = append(c.Args, v(&ir.ArrayType{Len: 4, DType: ir.INT32}))
+		case p.Kind&ops.TaskArg != 0:
+			c.Args = append(c.Args, v(ir.TaskIDType))
+		default:
+			return nil
+		}
+	}
+	for _, kw := range s.Kwargs {
+		v := kw.Default
+		if v == nil && !kw.Required {
+			continue
+		}
+		if v == nil || r.IntN(4) == 0 {
+			switch kw.Kind {
+			case ops.IntKw:
+				x := int64(1 + r.IntN(16))
+				if kw.Min < kw.Max {
+					x = min(max(x, kw.Min), kw.Max)
+				}
+				v = x
+			case ops.BoolKw:
+				v = r.IntN(2) == 0
+			case ops.FloatKw:
+				v = float64(r.IntN(100)) / 4
+			case ops.StrKw, ops.ModeKw:
+				v = "x"
+				if len(kw.Names) > 0 {
+					v = kw.Names[r.IntN(len(kw.Names))]
+				}
+			case ops.DTypeKw:
+				v = d
+			case ops.EnumKw:
+				if len(kw.Names) == 0 {
+					return nil
+				}
+				v = ir.Enum{Kind: kw.Enum, Name: kw.Names[r.IntN(len(kw.Names))]}
+			default:
+				return nil
+			}
+		}
+		c.Kwargs = append(c.Kwargs, ir.Kwarg{Name: kw.Name, Value: v})
+	}
+	return c
+}
+
+// batch asks one by one what was asked all at once.
+func (k *Kit) batch() (string, error) {
+	if len(k.calls) == 0 {
+		return "nothing to ask", nil
+	}
+	c := k.open(nil)
+	defer c.Close()
+	if _, err := k.load(c); err != nil {
+		return "", err
+	}
+	n := min(len(k.calls), 200)
+	for _, call := range k.calls[:n] {
+		types, _, err := c.InferTypes(k.conf.Name, []*ir.OpCall{call})
+		if err != nil {
+			return "", err
+		}
+		if types[0] == nil || !ir.EqualTypes(types[0], call.Typ) {
+			return "", fmt.Errorf("alone, %s has another type than among others", show(call))
+		}
+	}
+	return fmt.Sprintf("%d calls alone and all at once", n), nil
+}
+
+// emission reads the templates of all calls that have one into plan statements, in two processes.
+func (k *Kit) emission() (string, error) {
+	n := 0
+	var first [][]plan.Stmt
+	for process := range 2 {
+		c := k.open(nil)
+		defer c.Close()
+		l, err := k.load(c)
+		if err != nil {
+			return "", err
+		}
+		reg := ops.NewRegistry(l.Ops...)
+		at := 0
+		for _, call := range k.calls {
+			spec := reg.Lookup(call.Op)
+			if spec == nil || spec.Emit == nil || !spec.IsHost() {
+				continue
+			}
+			stmts, d := spec.Emit(siteOf(call))
+			if d != nil {
+				return "", diag.Errorf(plugins.CodeConformance, diag.Span{}, "%s: %s", show(call), d.Message)
+			}
+			if process == 0 {
+				first = append(first, stmts)
+				n++
+			} else if planText(stmts) != planText(first[at]) {
+				return "", fmt.Errorf("two processes emit different C++ for %s", show(call))
+			}
+			at++
+		}
+	}
+	if n == 0 {
+		return "nothing to ask", nil
+	}
+	return fmt.Sprintf("%d templates, each from 2 processes", n), nil
+}
+
+// siteOf is a site with names for everything.
+func siteOf(c *ir.OpCall) *ops.EmitSite {
+	s := &ops.EmitSite{Call: c, Args: make([]plan.Expr, len(c.Args)), Lists: make([][]plan.Expr, len(c.Args)), Result: &plan.Name{Text: "result"},
+		Local: func(affix string) *plan.Name { return &plan.Name{Text: affix} }, EntryTensor: func(int) (int, bool) { return 0, false }}
+	value := func(e ir.Expr, name string) plan.Expr {
+		if x, ok := e.(*ir.ConstInt); ok {
+			return &plan.Int{Value: x.Value, DType: x.DType}
+		}
+		return &plan.Ref{Name: &plan.Name{Text: name}}
+	}
+	for i, a := range c.Args {
+		if t, ok := a.(*ir.MakeTuple); ok {
+			for j, e := range t.Elems {
+				s.Lists[i] = append(s.Lists[i], value(e, fmt.Sprintf("list%d_%d", i, j)))
+			}
+			continue
+		}
+		s.Args[i] = value(a, fmt.Sprintf("operand%d", i))
+	}
+	return s
+}
+
+func planText(stmts []plan.Stmt) string { return plan.Print(&plan.File{Func: "f", Body: stmts}) }
+
+// numbers evaluates all calls that can be, on random data, in two processes, twice each.
+func (k *Kit) numbers() (string, error) {
+	var inputs, outputs []*ops.Evaluation
+	for i, call := range k.calls {
+		s := k.about.Ops[k.opIndex(call.Op)]
+		if k.about.Can[k.opIndex(call.Op)].Evaluate {
+			if e := evaluation(s, call, rand.New(rand.NewPCG(2, uint64(i)))); e != nil {
+				inputs = append(inputs, e)
+			}
+		}
+	}
+	for process := range 2 {
+		for range 2 {
+			c := k.open(nil) // each has a memory of its own
+			l, err := k.load(c)
+			if err != nil {
+				c.Close()
+				return "", err
+			}
+			reg := ops.NewRegistry(l.Ops...)
+			for i, in := range inputs {
+				e := cloneEvaluation(in)
+				if d := reg.Lookup(e.Op).Evaluate(e); d != nil {
+					if d.Code == plugins.CodeCrash || d.Code == plugins.CodeFailed || d.Code == plugins.CodeHang {
+						c.Close()
+						return "", d
+					}
+					e = nil // refused
+				}
+				if len(outputs) < len(inputs) {
+					outputs = append(outputs, e)
+				} else if !sameNumbers(outputs[i], e) {
+					c.Close()
+					return "", fmt.Errorf("%s gave two results on the same data (process %d)", in.Op, process+1)
+				}
+			}
+			if err := c.Close(); err != nil {
+				return "", err
+			}
+		}
+	}
+	if len(inputs) == 0 {
+		return "nothing to compute", nil
+	}
+	return fmt.Sprintf("%d evaluations, each in 4 processes", len(inputs)), nil
+}
+
+func (k *Kit) opIndex(name string) int {
+	for i, s := range k.about.Ops {
+		if s.Name == name {
+			return i
+		}
+	}
+	return 0
+}
+
+// evaluation is a call with random numbers, nil when its extents are not all known.
+func evaluation(s *ops.Spec, c *ir.OpCall, r *rand.Rand) *ops.Evaluation {
+	e := &ops.Evaluation{Op: c.Op, Kwargs: c.Kwargs}
+	elements := func(t ir.Type) *ops.Elements {
+		x := &ops.Elements{DType: ir.ElemDType(t)}
+		for _, d := range ir.ShapeOf(t) {
+			n, known := ir.IntValue(d)
+			if !known || n > 1024 {
+				return nil
+			}
+			x.Shape = append(x.Shape, int(n))
+		}
+		x.Valid = x.Shape
+		x.Data = make([]byte, x.Len()*x.Size())
+		return x
+	}
+	for i, a := range c.Args {
+		var o ops.Operand
+		switch t := a.Type().(type) {
+		case *ir.TensorType, *ir.TileType:
+			if o.Elements = elements(t); o.Elements == nil {
+				return nil
+			}
+			for at := 0; at < len(o.Elements.Data); at += o.Elements.Size() {
+				if o.Elements.Size() == 4 {
+					binary.LittleEndian.PutUint32(o.Elements.Data[at:], math.Float32bits(r.Float32()*2-1))
+				} else {
+					binary.LittleEndian.PutUint64(o.Elements.Data[at:], uint64(r.IntN(8)))
+				}
+			}
+			o.Elements.Writable = s.EffectIn(c, i) == ops.Write || s.EffectIn(c, i) == ops.ReadWrite
+		case *ir.TupleType:
+			for _, x := range a.(*ir.MakeTuple).Elems {
+				n, _ := ir.IntValue(x)
+				o.List = append(o.List, n)
+			}
+		case *ir.ScalarType:
+			n, known := ir.IntValue(a)
+			if !known {
+				n = int64(r.IntN(16))
+			}
+			o.Scalar = n
+			if t.DType.IsFloat() {
+				o.Scalar = float64(n)
+			}
+		}
+		e.Operands = append(e.Operands, o)
+	}
+	if s.Result.Kind == ops.Fresh {
+		if e.Result = elements(c.Typ); e.Result == nil {
+			return nil
+		}
+	}
+	return e
+}
+
+func cloneEvaluation(e *ops.Evaluation) *ops.Evaluation {
+	n := *e
+	n.Operands = make([]ops.Operand, len(e.Operands))
+	clone := func(x *ops.Elements) *ops.Elements {
+		if x == nil {
+			return nil
+		}
+		y := *x
+		y.Data = bytes.Clone(x.Data)
+		return &y
+	}
+	for i, o := range e.Operands {
+		o.Elements = clone(o.Elements)
+		n.Operands[i] = o
+	}
+	n.Result = clone(e.Result)
+	return &n
+}
+
+func sameNumbers(a, b *ops.Evaluation) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	same := func(x, y *ops.Elements) bool { return x == nil || bytes.Equal(x.Data, y.Data) }
+	for i := range a.Operands {
+		if !same(a.Operands[i].Elements, b.Operands[i].Elements) {
+			return false
+		}
+	}
+	return same(a.Result, b.Result) && a.Scalar == b.Scalar
+}
