@@ -114,30 +114,26 @@ func (b *Builder) dumpBroken(pass *passes.Pass, before, after *ir.Program, _ dia
 // brokenDir holds the dumps.
 const brokenDir = StateDir + "/broken"
 
-// addPlugins adds to a key which plugins may have a hand in a program.
-func (b *Builder) addPlugins(k *cache.KeyBuilder) {
-	for i := range b.plugins {
-		b.addPlugin(k, &b.plugins[i])
-	}
-}
-
-// addPluginsOf adds the plugins whose ops are left in a program. Those whose passes ran had their say: the program is what they made of it.
-func (b *Builder) addPluginsOf(k *cache.KeyBuilder, p *ir.Program) {
+// addPlugins adds to a key which plugins may have a hand in what it stands for: all of them, or those whose ops are left in a program. Plugins whose passes
+// ran on that had their say: the program is what they made of it.
+func (b *Builder) addPlugins(k *cache.KeyBuilder, programs ...*ir.Program) {
 	used := map[string]bool{}
-	for _, f := range p.Funcs {
-		ir.Inspect(f.Body, func(s ir.Stmt) bool {
-			ir.Exprs(s, func(e ir.Expr) bool {
-				if c, ok := e.(*ir.OpCall); ok {
-					ns, _, _ := strings.Cut(c.Op, ".")
-					used[ns] = true
-				}
+	for _, p := range programs {
+		for _, f := range p.Funcs {
+			ir.Inspect(f.Body, func(s ir.Stmt) bool {
+				ir.Exprs(s, func(e ir.Expr) bool {
+					if c, ok := e.(*ir.OpCall); ok {
+						ns, _, _ := strings.Cut(c.Op, ".")
+						used[ns] = true
+					}
+					return true
+				})
 				return true
 			})
-			return true
-		})
+		}
 	}
 	for i := range b.plugins {
-		if used[b.plugins[i].Name] {
+		if len(programs) == 0 || used[b.plugins[i].Name] {
 			b.addPlugin(k, &b.plugins[i])
 		}
 	}

@@ -157,7 +157,7 @@ func (t *Tester) key(ctx context.Context, test *TestConfig, built *Built, job *e
 		return cache.Digest{}, err
 	}
 	k.Bytes("program", wire)
-	t.Builder.addPluginsOf(k, built.Program)
+	t.Builder.addPlugins(k, built.Program)
 	if t.Toolchain != nil {
 		text, err := t.source(ctx, built)
 		if err != nil {

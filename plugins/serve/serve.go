@@ -5,7 +5,6 @@ package serve
 import (
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -101,13 +100,6 @@ func (p *Plugin) Check() diag.List {
 		}
 	}
 	return ds
-}
-
-func (p *Plugin) op(name string) *Op {
-	if i := slices.IndexFunc(p.Ops, func(x Op) bool { return x.Name == name }); i >= 0 {
-		return &p.Ops[i]
-	}
-	return nil
 }
 
 // endWithParent ends the plugin when the process that started it is gone. On Linux the kernel does it sooner; this is for other systems.
