@@ -162,8 +162,7 @@ func VerifyPlugins(ctx context.Context, w *Workspace) *Verified {
 			v.Diagnostics.Add(diag.Errorf(plugins.CodeStart, c.Pos, "plugin %s: %s cannot be read: %v", c.Name, c.Path, unwrapPath(err)))
 			v.Plugins[c.Name] = "FAIL"
 		case !strings.EqualFold(got, c.SHA256):
-			v.Diagnostics.Add(diag.Errorf(plugins.CodeChecksum, c.Pos, "plugin %s is not the file that was pinned: %s has SHA-256 %s, pinned is %s", c.Name, c.Path, got, c.SHA256).
-				WithHint("if you changed it on purpose, pin it again: ptobuild plugin lock %s; else get the original file again", c.Name))
+			v.Diagnostics.Add(c.WrongFile(got))
 			v.Plugins[c.Name] = "FAIL"
 		case pinned == "nothing":
 			v.Plugins[c.Name] = "not pinned: ptobuild plugin lock"

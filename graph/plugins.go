@@ -183,8 +183,13 @@ func (w *Workspace) Plugins(ctx context.Context) (configs []plugins.Config, lost
 		if locked != nil && !w.unlocked && dev == "" && len(p.Build) == 0 && lost[name] == nil {
 			lost[name] = locked.Apply(&c)
 		}
-		if lost[name] == nil && c.SHA256 == "" {
-			c.SHA256, _ = w.digest(c.Path) // starting a file that cannot be read fails, with a report
+		if lost[name] == nil {
+			// Starting a file that cannot be read fails, with a report.
+			if now, err := w.digest(c.Path); c.SHA256 == "" {
+				c.SHA256 = now
+			} else if err == nil && now != c.SHA256 {
+				lost[name] = c.WrongFile(now)
+			}
 		}
 		if lost[name] == nil {
 			delete(lost, name)

@@ -68,6 +68,12 @@ func (c *Config) Check() *diag.Diagnostic {
 	return nil
 }
 
+// WrongFile is the report about a file with another digest than the pinned one.
+func (c *Config) WrongFile(got string) *diag.Diagnostic {
+	return diag.Errorf(CodeChecksum, c.Pos, "plugin %s is not the file that was pinned: %s has SHA-256 %s, pinned is %s", c.Name, c.Path, got, c.SHA256).
+		WithHint("if you changed it on purpose, pin it again: ptobuild plugin lock %s; else get the original file again", c.Name)
+}
+
 // coreNamespaces are those of built-in ops and of properties.
 var coreNamespaces = []string{"core", "tensor", "tile", "array", "system", "prefetch", "pld", "pl"}
 

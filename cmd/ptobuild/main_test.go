@@ -8,6 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/ptobuild/ptobuild/graph"
 	"github.com/ptobuild/ptobuild/plugins/client"
 	"github.com/ptobuild/ptobuild/runtime/native"
 )
@@ -20,11 +21,22 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"ptobuild": func() { os.Exit(Main()) }})
 }
 
-// buildPlugin is the script command `plugin DIR`: it builds the plugin of testdata/scale and the program that runs plugins into a folder.
+// buildPlugin is the script command `plugin DIR [EXAMPLE…]`: it builds the plugin of testdata/scale, or plugins of examples/plugins, and the program that runs
+// plugins into a folder.
 func buildPlugin(ts *testscript.TestScript, _ bool, args []string) {
 	dir := ts.MkAbs(args[0])
-	if b, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+"/", "./testdata/scale", "../"+client.HelperName).CombinedOutput(); err != nil {
-		ts.Fatalf("%v\n%s", err, b)
+	build := func(out string, pkgs ...string) {
+		if b, err := exec.Command("go", append([]string{"build", "-ldflags=-s -w", "-o", out}, pkgs...)...).CombinedOutput(); err != nil {
+			ts.Fatalf("%v\n%s", err, b)
+		}
+	}
+	if len(args) == 1 {
+		build(dir+"/", "./testdata/scale", "../"+client.HelperName)
+	} else {
+		build(dir+"/", "../"+client.HelperName)
+	}
+	for _, name := range args[1:] {
+		build(filepath.Join(dir, graph.PluginPrefix+name), "../../examples/plugins/"+name)
 	}
 	ts.Setenv(client.HelperEnv, filepath.Join(dir, client.HelperName))
 	ts.Setenv("TMPDIR", "/tmp") // the script's own is too long for the path of a socket

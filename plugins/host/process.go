@@ -192,8 +192,7 @@ func checkFile(c *plugins.Config) *diag.Diagnostic {
 		return fail("cannot be read: "+reason(err), "check the disk")
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); !strings.EqualFold(got, c.SHA256) {
-		return diag.Errorf(plugins.CodeChecksum, diag.Span{}, "plugin %s is not the file that was pinned: %s has SHA-256 %s, pinned is %s", c.Name, c.Path, got, c.SHA256).
-			WithHint("if you changed it on purpose, pin the new digest; else get the original file again")
+		return c.WrongFile(got)
 	}
 	return nil
 }
