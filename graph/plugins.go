@@ -185,6 +185,7 @@ func (w *Workspace) Plugins(ctx context.Context) (configs []plugins.Config, lost
 		}
 		if lost[name] == nil {
 			// Starting a file that cannot be read fails, with a report.
+			c.Pinned = c.SHA256 != "" && len(p.Build) == 0
 			if now, err := w.digest(c.Path); c.SHA256 == "" {
 				c.SHA256 = now
 			} else if err == nil && now != c.SHA256 {

@@ -26,6 +26,8 @@ type Config struct {
 	Path    string // of the executable
 	Version string // a constraint (see VersionFits), "" for any
 	SHA256  string // that the file must have, in hex, "" for any
+	// Pinned: no other file is even started. Otherwise SHA256 is what the file had when it was looked at, and is checked while the plugin starts.
+	Pinned  bool
 	Options string // for the plugin: a JSON object, "" for none
 	// Timeout bounds each call; 0 means 30 s.
 	Timeout time.Duration

@@ -81,13 +81,10 @@ func withoutPlace(e ir.Expr) ir.Expr {
 }
 
 // back turns a type over the variables of one canonical form into the same over those of a call with an equal one.
-func (k *canonical) back(t ir.Type, from map[*ir.Var]int) ir.Type {
-	if len(from) == 0 {
-		return t
-	}
+func back(t ir.Type, from map[*ir.Var]int, vars []*ir.Var) ir.Type {
 	r := ir.Rewriter{Var: func(v *ir.Var) *ir.Var {
-		if i, ok := from[v]; ok && i < len(k.vars) {
-			return k.vars[i]
+		if i, ok := from[v]; ok && i < len(vars) {
+			return vars[i]
 		}
 		return v
 	}}

@@ -56,8 +56,9 @@ type Client struct {
 
 	memories  map[string]*memory // by plugin
 	types     sync.Map           // memoKey → *inferred
-	templates sync.Map           // memoKey → *template.Template
-	batchers  sync.Map           // memoKey → *batcher
+	known     known
+	templates sync.Map // memoKey → *template.Template
+	batchers  sync.Map // memoKey → *batcher
 	numbers   numbers
 	files     sync.Pool // of *os.File
 }

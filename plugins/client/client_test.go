@@ -20,12 +20,12 @@ import (
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ir/lang"
-	"github.com/ptobuild/ptobuild/ir/plan"
 	"github.com/ptobuild/ptobuild/ops"
 	"github.com/ptobuild/ptobuild/passes"
 	"github.com/ptobuild/ptobuild/passes/lower"
 	"github.com/ptobuild/ptobuild/plugins"
 	"github.com/ptobuild/ptobuild/plugins/client"
+	"github.com/ptobuild/ptobuild/plugins/echo"
 )
 
 // bin holds ptobuild-plugin-host and the plugin acme.
@@ -259,35 +259,8 @@ func TestBuiltinTypeRulesOutOfProcess(t *testing.T) {
 // X-06: the C++ of every built-in op that has any, served as templates by a plugin, is the same, byte for byte, and so are types and reports on the way.
 func TestBuiltinEmissionOutOfProcess(t *testing.T) {
 	specs, _ := load(t, open(t, acme()))
-	acmes := ops.NewRegistry(specs...)
 	emitted := map[string]bool{}
-	var remote []*ops.Spec
-	for _, s := range ops.Builtin().All() {
-		far := acmes.Lookup("acme." + strings.ReplaceAll(s.Name, ".", "_"))
-		if far == nil {
-			continue
-		}
-		n := *s
-		if far.Infer != nil {
-			n.Infer = func(site *ops.Site) (ir.Type, *diag.Diagnostic) {
-				as := *site
-				as.Spec = far
-				return far.Infer(&as)
-			}
-		}
-		if s.Emit != nil {
-			n.Emit = func(e *ops.EmitSite) ([]plan.Stmt, *diag.Diagnostic) {
-				emitted[e.Call.Op] = true
-				as, call := *e, *e.Call
-				call.Op = far.Name
-				as.Call = &call
-				stmts, d := far.Emit(&as)
-				return stmts, d
-			}
-		}
-		remote = append(remote, &n)
-	}
-	far := ops.Builtin().With(remote...)
+	far := echo.Registry("acme", specs, func(op string) { emitted[op] = true })
 	files, err := filepath.Glob("../../examples/*.py")
 	if err != nil {
 		t.Fatal(err)

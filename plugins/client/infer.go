@@ -15,14 +15,26 @@ const inferring = "inferring types"
 
 // inferred is an answer about a canonical call, kept for all calls like it.
 type inferred struct {
-	typ  ir.Type
-	args []ir.Expr       // as the rule left them: it may give a literal another dtype
-	vars map[*ir.Var]int // the variables of the form that was asked about, by number
+	typ    ir.Type
+	args   []ir.Expr       // as the rule left them: it may give a literal another dtype
+	vars   map[*ir.Var]int // the variables of the form that was asked about, by number
+	closed bool            // there are none in the type
 }
+
+// keyers are reused: a key is written for every call of every program.
+var keyers = sync.Pool{New: func() any { return new(keyer) }}
 
 // infer gives the result type of one call. The rules of a plugin are functions of the call, so an answer is kept for all calls of the same canonical form.
 func (c *Client) infer(plugin string, s *ops.Site) (ir.Type, *diag.Diagnostic) {
 	call := &ir.OpCall{Op: s.Spec.Name, Args: s.Args, Kwargs: s.Kwargs, Typ: ir.Unknown, Pos: s.Pos}
+	short := keyers.Get().(*keyer)
+	defer keyers.Put(short)
+	plain := short.key(call, yesNo(s.Lenient)[0])
+	if plain {
+		if a := c.known.get(short.b); a != nil {
+			return a.apply(s, short.vars), nil
+		}
+	}
 	k := canonicalOf(call)
 	table := ir.NewVarTable()
 	data, err := plugins.EncodeCalls([]*ir.OpCall{k.call}, table)
@@ -46,13 +58,45 @@ func (c *Client) infer(plugin string, s *ops.Site) (ir.Type, *diag.Diagnostic) {
 		c.types.Store(key, a)
 	}
 	a := kept.(*inferred)
+	if plain && slices.Equal(short.vars, k.vars) {
+		c.known.put(short.b, a)
+	}
+	return a.apply(s, k.vars), nil
+}
+
+// apply gives the answer for a call with these variables.
+func (a *inferred) apply(s *ops.Site, vars []*ir.Var) ir.Type {
 	for i, x := range a.args {
 		was, isInt := s.Args[i].(*ir.ConstInt)
 		if now, ok := x.(*ir.ConstInt); ok && isInt && now.DType != was.DType {
 			s.Args[i] = &ir.ConstInt{Value: now.Value, DType: now.DType, Pos: was.Pos}
 		}
 	}
-	return k.back(a.typ, a.vars), nil
+	if a.closed {
+		return a.typ
+	}
+	return back(a.typ, a.vars, vars)
+}
+
+// known finds answers by short keys.
+type known struct {
+	mu      sync.RWMutex
+	answers map[string]*inferred
+}
+
+func (k *known) get(key []byte) *inferred {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.answers[string(key)]
+}
+
+func (k *known) put(key []byte, a *inferred) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.answers == nil {
+		k.answers = map[string]*inferred{}
+	}
+	k.answers[string(key)] = a
 }
 
 type memoKey struct {
@@ -91,10 +135,16 @@ func (c *Client) inferNew(plugin string, k *canonical, table *ir.VarTable, data 
 	if err != nil {
 		return nil, err
 	}
-	a := &inferred{typ: calls[0].Typ, args: calls[0].Args, vars: map[*ir.Var]int{}}
+	a := &inferred{typ: calls[0].Typ, args: calls[0].Args, vars: map[*ir.Var]int{}, closed: true}
 	for i, v := range k.mine {
 		a.vars[v] = i
 	}
+	ir.WalkType(a.typ, func(e ir.Expr) bool {
+		if _, ok := e.(*ir.Var); ok {
+			a.closed = false
+		}
+		return true
+	})
 	return a, nil
 }
 
@@ -126,8 +176,34 @@ func checkResult(s *ops.Spec, t ir.Type) error {
 	return nil
 }
 
+// maxBatch is how many calls go into one message. Larger batches travel as several messages at once, so that one end writes while the other reads.
+const maxBatch = 2000
+
 // InferTypes asks about many calls at once: the result types in order, with nil where the rule reported something.
 func (c *Client) InferTypes(plugin string, calls []*ir.OpCall) ([]ir.Type, []plugins.CallError, error) {
+	if len(calls) <= maxBatch {
+		return c.inferBatch(plugin, calls)
+	}
+	n := (len(calls) + maxBatch - 1) / maxBatch
+	types, reports, errs := make([][]ir.Type, n), make([][]plugins.CallError, n), make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			types[i], reports[i], errs[i] = c.inferBatch(plugin, calls[i*maxBatch:min((i+1)*maxBatch, len(calls))])
+		})
+	}
+	wg.Wait()
+	var all []plugins.CallError
+	for i := range n {
+		for _, e := range reports[i] {
+			e.Call += i * maxBatch
+			all = append(all, e)
+		}
+	}
+	return slices.Concat(types...), all, errors.Join(errs...)
+}
+
+func (c *Client) inferBatch(plugin string, calls []*ir.OpCall) ([]ir.Type, []plugins.CallError, error) {
 	table := ir.NewVarTable()
 	data, err := plugins.EncodeCalls(calls, table)
 	if err != nil {

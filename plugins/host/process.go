@@ -59,6 +59,15 @@ func start(c *plugins.Config, temp string) (*process, *diag.Diagnostic) {
 	if d := checkFile(c); d != nil {
 		return nil, d
 	}
+	digested := make(chan *diag.Diagnostic, 1)
+	if c.Pinned {
+		if d := checkDigest(c); d != nil {
+			return nil, d
+		}
+		digested <- nil
+	} else {
+		go func() { digested <- checkDigest(c) }()
+	}
 	p := &process{said: &tail{}}
 	p.client = plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig:  plugin.HandshakeConfig{ProtocolVersion: proto.ProtocolVersion, MagicCookieKey: proto.CookieKey, MagicCookieValue: proto.CookieValue},
@@ -83,7 +92,11 @@ func start(c *plugins.Config, temp string) (*process, *diag.Diagnostic) {
 		AutoMTLS:         c.MTLS,
 		GRPCDialOptions:  []grpc.DialOption{grpc.WithDefaultCallOptions(grpc.MaxCallSendMsgSize(proto.MaxMessage), grpc.MaxCallRecvMsgSize(proto.MaxMessage))},
 	})
-	if d := p.connect(c); d != nil {
+	d := p.connect(c)
+	if wrong := <-digested; d == nil {
+		d = wrong
+	}
+	if d != nil {
 		p.kill()
 		if last := p.said.last(); last != "" {
 			d.Hint += said(last)
@@ -184,12 +197,22 @@ func checkFile(c *plugins.Config) *diag.Diagnostic {
 	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || st.Mode()&0o111 == 0 {
 		return fail("is not an executable file", "chmod +x it, or correct path in [plugins."+c.Name+"]")
 	}
+	return nil
+}
+
+// checkDigest reads the executable: 15 ms for 20 MB.
+func checkDigest(c *plugins.Config) *diag.Diagnostic {
 	if c.SHA256 == "" {
 		return nil
 	}
+	f, err := os.Open(c.Path)
+	if err != nil {
+		return diag.Errorf(plugins.CodeStart, diag.Span{}, "plugin %s cannot be started: %s cannot be read: %s", c.Name, c.Path, reason(err))
+	}
+	defer f.Close()
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
-		return fail("cannot be read: "+reason(err), "check the disk")
+		return diag.Errorf(plugins.CodeStart, diag.Span{}, "plugin %s cannot be started: %s cannot be read: %s", c.Name, c.Path, reason(err))
 	}
 	if got := hex.EncodeToString(h.Sum(nil)); !strings.EqualFold(got, c.SHA256) {
 		return c.WrongFile(got)
