@@ -43,7 +43,7 @@ func (b *Builder) loadPlugins(ctx context.Context) diag.List {
 	b.client = client.New(ctx, helper, usable(configs, lost), ws.Abs(pluginDir))
 	loaded := b.client.Load()
 	for name, ds := range loaded.Failed {
-		lost[name] = ds[0]
+		lost[name] = ws.atOption(name, ds[0])
 	}
 	var ps []plugins.Pass
 	for _, p := range loaded.Passes {
@@ -69,6 +69,24 @@ func (b *Builder) loadPlugins(ctx context.Context) diag.List {
 		}
 	}
 	return nil
+}
+
+// atOption moves a report about an option to its line.
+func (w *Workspace) atOption(plugin string, d *diag.Diagnostic) *diag.Diagnostic {
+	lines := strings.Split(string(w.Source(ConfigName)), "\n")
+	for _, name := range slices.Sorted(maps.Keys(w.Config.Plugins[plugin].Options)) {
+		if d.Code != plugins.CodeOption || !strings.Contains(d.Message, name) || !d.Span.IsValid() {
+			continue
+		}
+		n := *d
+		rest := lines[d.Span.Line-1:]
+		if at := lineOf(ConfigName, rest, name); at.IsValid() {
+			at.Line, at.EndLine = at.Line+d.Span.Line-1, at.EndLine+d.Span.Line-1
+			n.Span = at
+		}
+		return &n
+	}
+	return d
 }
 
 // usable are the configurations of plugins that are not lost already.

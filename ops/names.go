@@ -248,12 +248,11 @@ func (r *Registry) unknown(name string, args []ir.Expr) *diag.Diagnostic {
 		}
 	}
 	if ns, _ := splitName(name); r.missing[ns] != nil {
-		why := r.missing[ns]
-		d := diag.Errorf(why.Code, diag.Span{}, "pl.%s cannot be used: %s", name, why.Message).WithHint("%s", why.Hint)
-		if why.Span.IsValid() {
-			d.WithRelated(why.Span, "the plugin is configured here")
+		why := *r.missing[ns]
+		if !why.Span.IsValid() { // the place of the call will do
+			why.Message = "pl." + name + " cannot be used: " + why.Message
 		}
-		return d
+		return &why // with its place, so that all uses make one report
 	}
 	d := diag.Errorf(CodeUnknownOp, diag.Span{}, "Unknown operation '%s%s'", prefix, name)
 	if best := diag.Nearest(name, r.userNames(name)); best != "" {

@@ -209,7 +209,7 @@ func (r *Registry) With(specs ...*Spec) *Registry {
 	return n
 }
 
-// Without returns r with a namespace whose ops cannot be used: a use of one is reported with the reason.
+// Without returns r with a namespace whose ops cannot be used: uses are reported with the reason, at its place when it has one.
 func (r *Registry) Without(namespace string, why *diag.Diagnostic) *Registry {
 	n := *r
 	n.missing = maps.Clone(r.missing)

@@ -446,7 +446,7 @@ func (b *body) finishOp(call *syntax.Call, path string, args []ir.Expr, kwargs i
 			d.Span = b.at(n)
 		} else if d.Code == ops.CodeUnknownOp {
 			d.Span = b.at(call.Fun)
-		} else if !within(d.Span, at) {
+		} else if !d.Span.IsValid() || d.Span.File == at.File && !within(d.Span, at) { // in another file is what makes the op unusable
 			d.Span = at
 		}
 		b.u.report(d)
