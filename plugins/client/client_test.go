@@ -442,7 +442,7 @@ func TestBadPlugins(t *testing.T) {
 		want []string
 	}{
 		{"right digest and version", plugins.Config{Name: "acme", Path: good, Version: "1.2.0", SHA256: strings.ToUpper(digest(good))}, "", nil},
-		{"wrong digest", plugins.Config{Name: "acme", Path: good, SHA256: digest(plain)}, plugins.CodeChecksum, []string{"plugin acme is not the file that was pinned", digest(good), "pin the new digest"}},
+		{"wrong digest", plugins.Config{Name: "acme", Path: good, SHA256: digest(plain)}, plugins.CodeChecksum, []string{"plugin acme is not the file that was pinned", digest(good), "pin it again"}},
 		{"wrong version", plugins.Config{Name: "acme", Path: good, Version: "2.0.0"}, plugins.CodeIdentity, []string{"plugin acme has version 1.2.0, but version 2.0.0 is configured"}},
 		{"wrong name", plugins.Config{Name: "other", Path: good}, plugins.CodeIdentity, []string{`is plugin "acme", not "other"`}},
 		{"wrong options", plugins.Config{Name: "acme", Path: good, Options: `{"colour": "red"}`}, "ACME-002", []string{"plugin acme cannot use its options: colour cannot be red"}},
