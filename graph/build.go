@@ -63,7 +63,8 @@ type Builder struct {
 	plugins  []plugins.Config
 	client   *client.Client // nil: no plugins
 
-	read func(name string) ([]byte, error) // source files; nil: those of the workspace
+	allowed *allowed                          // set by Allowances
+	read    func(name string) ([]byte, error) // source files; nil: those of the workspace
 
 	mu      sync.Mutex
 	units   map[string]func() (*lang.Unit, diag.List) // by variant

@@ -14,7 +14,7 @@ import (
 type checkedResult struct {
 	exec.Result
 	report *check.Report
-	stats  sim.Stats
+	advice *check.Advice // when it was asked for
 }
 
 // checkedRun runs the plan in program order, which gives the result that every order must give, and looks for what orders it only by luck.
@@ -23,7 +23,10 @@ func (t *Tester) checkedRun(ctx context.Context, engine exec.Engine, built *Buil
 	one := *job
 	one.Schedules = []exec.Schedule{{Policy: sim.Sequential}}
 	one.Inspect = func(_ exec.Schedule, rt *sim.Runtime) {
-		out.report, out.stats = check.Run(rt, namesOf(built)), rt.Stats()
+		names := namesOf(built)
+		if out.report = check.Run(rt, names); t.Advice {
+			out.advice = check.Advise(rt, names)
+		}
 	}
 	results, err := engine.Run(ctx, &one)
 	if err != nil {

@@ -141,6 +141,20 @@ with pl.manual_scope():
     c, g = pl.submit(self.gate, c, c)
 if pl.read(c, [0, 0]) > 1:
     y = self.copy(x, y)`, "", check.CodeHostRace, "if pl.read(c, [0, 0]) > 1:", "the orchestration reads c[0, 0], which task 0 (gate) may not have written yet", "c, g = pl.submit(self.gate, c, c)"},
+		{"the orchestration overwrites what a task reads", `
+t = pl.create_tensor([8, 8], dtype=pl.INT32)
+t = self.gate(c, t)
+pl.write(c, [0, 0], 5)`, "", check.CodeHostRace, "pl.write(c, [0, 0], 5)", "the orchestration overwrites c[0, 0], which task 0 (gate) may still read", "def gate(self, a: pl.InOut[C], o: pl.Out[C]) -> C:"},
+		{"the same in a MANUAL scope", `
+t = pl.create_tensor([8, 8], dtype=pl.INT32)
+with pl.manual_scope():
+    t, a = pl.submit(self.gate, c, t)
+pl.write(c, [0, 0], 5)`, "", check.CodeHostRace, "pl.write(c, [0, 0], 5)", "the orchestration overwrites c[0, 0]", "t, a = pl.submit(self.gate, c, t)"},
+		{"p1976 a barrier without dependencies", `
+with pl.manual_scope():
+    y, a = pl.submit(self.copy, x, y)
+    b = pl.system.task_dummy(deps=[])
+    z, _ = pl.submit(self.copy, y, z, deps=[b])`, "", check.CodeRace, "z, _ = pl.submit(self.copy, y, z, deps=[b])", "read-after-write", "z, _ = pl.submit(self.copy, y, z, deps=[b, a])"},
 		{"p1939 a later AUTO task misses a MANUAL write", `
 with pl.manual_scope():
     y, a = pl.submit(self.copy, x, y)
@@ -195,6 +209,12 @@ t = pl.create_tensor([8, 8], dtype=pl.INT32)
 t = self.gate(c, t)
 y, _ = pl.submit(self.copy, x, y, predicate=(t[0, 0] > 0))`, "", sim.CodePredicateDep, "y, _ = pl.submit(self.copy, x, y, predicate=(t[0, 0] > 0))", "the predicate of task 1 (copy) reads t[0, 0], which task 0 (gate)",
 			"y, _ = pl.submit(self.copy, x, y, predicate=(t[0, 0] > 0), deps=[gate_tid])"},
+		{"a buffer that nothing keeps alive", `
+with pl.manual_scope():
+    t, a = pl.submit(self.copy, x)
+    y, b = pl.submit(self.copy, t, y, deps=[a])
+    z, _ = pl.submit(self.copy, t, z, deps=[b])`, "", check.CodeLifetime, "z, _ = pl.submit(self.copy, t, z, deps=[b])", "task 2 (copy) uses the buffer made at p.py:42:13 (argument a), which may be given back before it runs",
+			"z, _ = pl.submit(self.copy, t, z, deps=[b, a])"},
 		{"an input that is written", `
 y = self.k(x, y)`, `
 @pl.function(type=pl.FunctionType.InCore)
@@ -217,6 +237,13 @@ y = self.k(x, y, z)`, `
 def k(self, a: T, o: pl.Out[T], p: pl.Out[T]) -> T:
     o = pl.store(pl.load(a, [0, 0], [16, 16]), [0, 0], o)
     return o`, check.CodeDirection, "def k(self, a: T, o: pl.Out[T], p: pl.Out[T]) -> T:", "kernel k never wrote p", ""},
+		{"s899 blocks that write the same rows", `
+y, _ = pl.spmd_submit(self.k, x, y, core_num=3)`, `
+@pl.function(type=pl.FunctionType.InCore)
+def k(self, a: T, o: pl.InOut[T]) -> T:
+    b = pl.tile.get_block_idx()
+    o = pl.store(pl.load(a, [b * 4, 0], [8, 16]), [b * 4, 0], o)
+    return o`, check.CodeRace, "y, _ = pl.spmd_submit(self.k, x, y, core_num=3)", "race between the blocks of task 0 (k): blocks 0 and 1 both write y[4:8, 0:16]; argument o", ""},
 		{"s405 a kernel that does nothing", `
 y = self.k(x, y)`, `
 @pl.function(type=pl.FunctionType.InCore)

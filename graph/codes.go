@@ -17,6 +17,7 @@ const (
 	CodeRead        diag.Code = "PTO-W011" // a file could not be read
 	CodeTrace       diag.Code = "PTO-W012" // the compiled C++ did something else than its plan
 	CodeUnwritten   diag.Code = "PTO-W014" // a run left elements of a pl.Out tensor unwritten
+	CodeAllow       diag.Code = "PTO-W016" // an allowance of a report that says nothing, or that nothing needs
 	CodeUndeclared  diag.Code = "PTO-W030" // a source needs a file that its build target does not declare
 	CodeStage       diag.Code = "PTO-W015" // no stage of that name
 )

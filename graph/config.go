@@ -25,6 +25,7 @@ type Config struct {
 	Build     BuildConfig             `toml:"build"`
 	Targets   map[string]TargetConfig `toml:"target"`
 	Tests     []TestConfig            `toml:"test"`
+	Allow     []AllowConfig           `toml:"allow"`
 	Plugins   map[string]PluginConfig `toml:"plugins"`
 	Cache     CacheConfig             `toml:"cache"`
 	Simulator SimulatorConfig         `toml:"simulator"`
@@ -130,7 +131,7 @@ var decodeError = regexp.MustCompile(`^line (\d+) \(last key "([^"]*)"\): (.*)$`
 
 // plainType turns the TOML library's words for Go types into those of a Pto.toml.
 var plainType = strings.NewReplacer("incompatible types: TOML value has type ", "is a ", "; destination has type ", ", it must be a ", "type mismatch for ", "", "map[string]any", "table",
-	"slice", "list", "int64", "number", "float64", "number", "graph.InputConfig", "an input", "graph.ExpectConfig", "expect", "graph.TestConfig", "a test", "graph.TargetConfig", "a target",
+	"slice", "list", "int64", "number", "float64", "number", "graph.InputConfig", "an input", "graph.ExpectConfig", "expect", "graph.TestConfig", "a test", "graph.AllowConfig", "an allow", "graph.TargetConfig", "a target",
 	"expected table but found", "is a table, not a")
 
 // parseConfig reads Pto.toml strictly: an unknown key is an error with a suggestion.
@@ -212,6 +213,7 @@ func parseConfig(path string, src []byte) (*Config, diag.List) {
 	ds.Add(c.checkPlugins(path, lines)...)
 	ds.Add(c.checkCache(path, lines)...)
 	ds.Add(c.checkSimulator(path, lines)...)
+	ds.Add(c.checkAllows(path, lines)...)
 	return &c, ds.Sort()
 }
 
@@ -287,6 +289,7 @@ var knownKeys = []string{
 	"workspace", "name", "sources", "roots", "build", "profile", "platform", "analyze_auto_scopes_for_deps", "manual_alloc_deps", "precise_block_outputs", "cxx", "env", "argv",
 	"target", "args", "factory", "test", "inputs", "scalars", "dims", "expect", "rtol", "atol", "schedules", "random", "low", "high", "constant", "npy", "reference",
 	"files", "sequential", "plugins", "path", "version", "sha256", "options", "signature", "entry", "float64", "passes", "memory", "mtls", "after", "before", "off",
+	"allow", "report", "file", "reason",
 	"simulator", "clusters", "task_window", "heap", "dep_pool", "map_entries", "scope_depth", "scope_tasks", "exact_overlap", "timeout", "costs", "kernels",
 	"cache", "max_size", "upload_wait", "remote", "url", "mode", "headers", "timeout", "compress", "tls_ca", "tls_cert", "tls_key",
 }

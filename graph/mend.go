@@ -37,6 +37,19 @@ func (t *Tester) mend(ctx context.Context, built *Built, job *exec.Job, first *c
 			}
 		}
 	}
+	for i, l := range first.report.Lifetimes {
+		src := t.parsed(l.User.Site.File)
+		if src == nil || l.Maker.Task < 0 || i == maxMended {
+			continue
+		}
+		for _, carried := range []bool{false, true} {
+			for _, es := range edit.Order(src, l.Maker.Site, l.User.Site, carried) {
+				if len(l.Diag.Edits) == 0 && t.helps(ctx, built, job, first, es) {
+					l.Diag.Edits = es
+				}
+			}
+		}
+	}
 	for i, r := range exactOnes(first.report) {
 		if i == maxMended || ctx.Err() != nil {
 			return
@@ -104,6 +117,11 @@ func (t *Tester) remedies(built *Built, r *check.Race) []remedy {
 		direction(&r.Second, "InOut")
 	case check.CauseReader, check.CauseHostWrite:
 		direction(&r.First, "InOut")
+		if n := len(out); r.Cause == check.CauseHostWrite && file != nil && n > 0 { // in a MANUAL scope the direction says nothing
+			last := out[n-1]
+			last.edits = slices.Concat(last.edits, edit.Auto(file, r.First.Site))
+			out = append(out, last)
+		}
 	case check.CauseManualDep:
 		if src := t.parsed(r.Made.File); src != nil {
 			out = append(out, remedy{edit.Managed(src, r.Made), "let the runtime track the tensor: " + r.Why()})
@@ -152,11 +170,14 @@ func (t *Tester) helps(ctx context.Context, built *Built, job *exec.Job, first *
 	again := *job
 	again.Plan, again.Program = changed.Plan, changed.Program
 	got, err := t.checkedRun(ctx, &exec.Plan{Ops: t.Builder.Ops}, changed, &again)
-	if err != nil || got.Failed() || len(got.Outputs) != len(first.Outputs) || len(exactOnes(got.report)) >= len(exactOnes(first.report)) {
+	if err != nil || got.Failed() || len(got.Outputs) != len(first.Outputs) || problems(got.report) >= problems(first.report) {
 		return false
 	}
 	return slices.EqualFunc(got.Outputs, first.Outputs, bytes.Equal)
 }
+
+// problems counts what is to become less.
+func problems(r *check.Report) int { return len(exactOnes(r)) + len(r.Lifetimes) }
 
 // edited is a builder for the same workspace with changed files.
 func (b *Builder) edited(edits []diag.Edit) *Builder {

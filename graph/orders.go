@@ -52,10 +52,16 @@ func (t *Tester) explore(ctx context.Context, test *TestConfig, built *Built, jo
 			return nil, nil, err
 		}
 		if odd != nil {
-			if len(races) == 0 {
+			lives := first.report.Lifetimes
+			switch {
+			case len(races) > 0:
+				odd.shows(races[0].Diag, built, job, e)
+			case len(lives) > 0: // it is gone in this order: no mere danger
+				lives[0].Diag.Severity = diag.Error
+				odd.shows(lives[0].Diag, built, job, e)
+			default:
 				return nil, diag.List{t.explain(ctx, test, built, job, e, odd.tensor, odd.diffs, odd.result, odd.schedule)}, nil
 			}
-			odd.showsThat(races[0], built, job, e)
 			break
 		}
 		results = append(results, got[:min(len(got), keepResults-len(results))]...)
@@ -73,7 +79,7 @@ func (t *Tester) explore(ctx context.Context, test *TestConfig, built *Built, jo
 				return nil, nil, err
 			}
 			if odd != nil {
-				odd.showsThat(r, built, job, e)
+				odd.shows(r.Diag, built, job, e)
 			}
 		}
 	}
@@ -104,11 +110,11 @@ func differs(built *Built, e *expectation, r *exec.Result, s exec.Schedule) *dif
 	return nil
 }
 
-// showsThat adds the order to the report of a race as evidence.
-func (d *difference) showsThat(r *check.Race, built *Built, job *exec.Job, e *expectation) {
+// shows adds the order to a report as evidence.
+func (d *difference) shows(r *diag.Diagnostic, built *Built, job *exec.Job, e *expectation) {
 	p := built.Plan.Tensors[d.tensor]
 	at, size := d.first[0], p.DType.Bytes()
-	r.Diag.WithRelated(r.Second.Site, "%s shows it: %s%s = %s, in program order %s; `%s` repeats it", d.schedule, p.Param, position(job.Tensors[d.tensor].Shape, at),
+	r.WithRelated(r.Span, "%s shows it: %s%s = %s, in program order %s; `%s` repeats it", d.schedule, p.Param, position(job.Tensors[d.tensor].Shape, at),
 		formatElem(p.DType, d.result.Outputs[d.tensor][at*size:]), formatElem(p.DType, e.outputs[d.tensor][at*size:]), replay(d.schedule, built.Target.Label))
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/ptobuild/ptobuild/runtime/exec"
 	"github.com/ptobuild/ptobuild/runtime/native"
 	"github.com/ptobuild/ptobuild/runtime/sim"
-	"github.com/ptobuild/ptobuild/runtime/trace"
 )
 
 // DefaultSchedules is how many seeded orders a test tries besides the first-in-first-out one.
@@ -37,6 +36,7 @@ type Tester struct {
 	Schedules int
 	Seed      uint64
 	Policy    *sim.Policy // only this order; nil: first in, first out, and random ones
+	Advice    bool        // say what bounds the speed, and what of the rings is needed
 	Rerun     bool        // ignore cached verdicts
 	Artifacts Artifacts   // of every test, in a folder of its name
 }
@@ -54,7 +54,9 @@ type Verdict struct {
 	Expected string        `json:"expect"`             // what the result was compared with
 	Planned  bool          `json:"planned"`            // the plan was run; there is none of a hand-written orchestration
 	Compiled bool          `json:"compiled"`
+	Advice   *Advice       `json:"advice,omitempty"`
 	Took     time.Duration `json:"took_ns"`
+	Allowed  []Allowance   `json:"allowed,omitempty"` // what allowed reports of the checks
 	Diags    diag.List     `json:"diagnostics"`
 }
 
@@ -171,6 +173,7 @@ func (t *Tester) key(ctx context.Context, test *TestConfig, built *Built, job *e
 	for i, x := range job.Tensors {
 		k.Str("tensor", fmt.Sprint(built.Plan.Tensors[i].Param, x.DType, x.Shape)).Bytes("data", x.Data)
 	}
+	k.Str("advice", fmt.Sprint(t.Advice)).Str("allowed", t.Builder.allowKey())
 	k.Str("scalars", fmt.Sprint(job.Scalars)).Str("schedules", fmt.Sprint(job.Schedules))
 	k.Str("expect", expect.kind).Str("tolerance", fmt.Sprint(test.RTol != nil, test.ATol != nil, expect.tolerances))
 	for _, o := range expect.outputs {
@@ -197,10 +200,19 @@ func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, jo
 		return err
 	}
 	v.Tasks = first.Tasks
+	allowed := t.allow(test, v)
+	first.Diags = slices.DeleteFunc(first.Diags, allowed)
 	if v.Diags.Add(first.Diags...); first.Failed() {
+		t.tellNeeds(ctx, job, v.Diags)
 		return v.Diags
 	}
-	if v.Diags.Add(unwritten(test, built, job, &first.Result)...); v.Diags.HasErrors() {
+	if t.Advice {
+		if v.Advice, err = t.advise(ctx, job, first.advice); err != nil {
+			return err
+		}
+		v.Advice.Notes = slices.DeleteFunc(v.Advice.Notes, allowed)
+	}
+	if v.Diags.Add(slices.DeleteFunc(unwritten(test, built, job, &first.Result), allowed)...); v.Diags.HasErrors() {
 		return v.Diags
 	}
 	if expect.kind == doubleKind {
@@ -211,6 +223,7 @@ func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, jo
 	if ds := t.compare(ctx, test, built, job, expect, &first.Result, exec.Schedule{Policy: sim.Sequential}, v); ds.HasErrors() {
 		return append(v.Diags, ds...)
 	}
+	first.report.Drop(allowed)
 	t.mend(ctx, built, job, first)
 	results, ds, err := t.explore(ctx, test, built, job, first)
 	if err != nil {
@@ -313,24 +326,6 @@ func (t *Tester) nativeEngine(built *Built, object []byte) *native.Engine {
 		lines[i] = native.LineSpan{First: int32(l.First), Last: int32(l.Last), Span: l.Span}
 	}
 	return &native.Engine{Exe: t.Exe, Object: object, Source: cppName(built), Lines: lines, Ops: t.Builder.Ops}
-}
-
-// agree checks that the compiled C++ did exactly what its plan says (translation validation).
-func agree(built *Built, planned, compiled *exec.Result, s exec.Schedule) error {
-	if compiled.Failed() {
-		return compiled.Diags
-	}
-	if !trace.Equal(planned.Events, compiled.Events) {
-		return diag.Errorf(CodeTrace, built.Target.Pos, "the compiled C++ of %s did something else than its plan (%s): %s", built.Plan.Func, s,
-			trace.Diff(planned.Events, compiled.Events)).WithHint("this is a fault of ptobuild, not of the program; please report it with the source")
-	}
-	for k := range planned.Outputs {
-		if !bytes.Equal(planned.Outputs[k], compiled.Outputs[k]) {
-			return diag.Errorf(CodeTrace, built.Target.Pos, "the compiled C++ of %s gave another %s than its plan (%s)", built.Plan.Func,
-				built.Plan.Tensors[k].Param, s).WithHint("this is a fault of ptobuild, not of the program; please report it with the source")
-		}
-	}
-	return nil
 }
 
 // doubleKind is the expectation that the result is what double precision gives.

@@ -29,6 +29,7 @@ type testFlags struct {
 	noCompile bool
 	rerun     bool
 	artifacts artifactFlags
+	advice    bool
 	load      loadFlags
 	only      selection
 }
@@ -41,6 +42,7 @@ func (f *testFlags) register(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.noCompile, "no-compile", false, "run only the plan, not the compiled C++")
 	cmd.Flags().BoolVar(&f.rerun, "rerun", false, "run tests again whose result is cached")
 	f.artifacts.register(cmd)
+	cmd.Flags().BoolVar(&f.advice, "advice", false, "say what bounds the speed, and what of the rings the programs need")
 	f.load.register(cmd)
 }
 
@@ -68,7 +70,7 @@ func (a *app) tester(b *graph.Builder, f testFlags) (*graph.Tester, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &graph.Tester{Builder: b, Engine: a.engine(f.jobs), Exe: exe, ToolID: toolID(exe), Schedules: f.schedules, Seed: f.seed, Rerun: f.rerun}
+	t := &graph.Tester{Builder: b, Engine: a.engine(f.jobs), Exe: exe, ToolID: toolID(exe), Schedules: f.schedules, Seed: f.seed, Rerun: f.rerun, Advice: f.advice}
 	if f.policy != "" {
 		p, err := graph.PolicyNamed(f.policy)
 		if err != nil {
@@ -111,7 +113,12 @@ func (a *app) test(ctx context.Context, args []string, f testFlags) error {
 	}
 	tests, more := b.Tests(targets, ps)
 	res.Diagnostics.Add(more...)
-	tests = f.only.of(tests)
+	_, more = b.Allowances()
+	res.Diagnostics.Add(more...)
+	every := len(args) == 0
+	if some := f.only.of(tests); len(some) < len(tests) {
+		tests, every = some, false
+	}
 	t, err := a.tester(b, f)
 	if err != nil {
 		return a.fail(diag.AsList(err, native.CodeToolchain), ws, exitInternal)
@@ -144,6 +151,11 @@ func (a *app) test(ctx context.Context, args []string, f testFlags) error {
 		return err
 	}
 	a.ui.Status("")
+	if every && !slices.ContainsFunc(res.Tests, func(v *graph.Verdict) bool { return !v.Passed }) {
+		unused := b.Unused(res.Tests)
+		res.Diagnostics.Add(unused...)
+		a.ui.Report(unused, ws.Source)
+	}
 	if err := a.writeJUnit(f.only.junit, res.Tests); err != nil {
 		return a.fail(diag.AsList(err, graph.CodeOutput), ws, exitInternal)
 	}
@@ -172,6 +184,9 @@ func (a *app) verdict(ws *graph.Workspace, v *graph.Verdict, width int) {
 		if v.Worst > 0 {
 			notes = append(notes, fmt.Sprintf("worst error %.2g", v.Worst))
 		}
+		if len(v.Allowed) > 0 {
+			notes = append(notes, ui.Plural(len(v.Allowed), "allowance"))
+		}
 		if v.Cached {
 			notes = append(notes, "cached")
 		} else {
@@ -187,6 +202,12 @@ func (a *app) verdict(ws *graph.Workspace, v *graph.Verdict, width int) {
 		a.ui.Printf("      %s\n", l)
 	}
 	a.ui.Report(v.Diags, ws.Source)
+	if v.Advice != nil {
+		for _, l := range v.Advice.Lines() {
+			a.ui.Printf("      %s\n", l)
+		}
+		a.ui.Report(v.Advice.Notes, ws.Source)
+	}
 }
 
 func (a *app) endTest(ctx context.Context, res *testResult, took time.Duration) error {
@@ -194,6 +215,9 @@ func (a *app) endTest(ctx context.Context, res *testResult, took time.Duration) 
 	a.note(res.Diagnostics)
 	for _, v := range res.Tests {
 		a.note(v.Diags)
+		if v.Advice != nil {
+			a.note(v.Advice.Notes)
+		}
 		if !v.Passed {
 			failed++
 		}

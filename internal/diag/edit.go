@@ -64,7 +64,7 @@ func Changes(edits []Edit, source func(file string) []byte) []Change {
 	edits = sortEdits(edits)
 	for len(edits) > 0 {
 		n, last := 1, edits[0].Span.EndLine // the edits of one run of lines
-		for n < len(edits) && edits[n].Span.File == edits[0].Span.File && edits[n].Span.Line <= last {
+		for n < len(edits) && edits[n].Span.File == edits[0].Span.File && edits[n].Span.Line <= last+1 {
 			last = max(last, edits[n].Span.EndLine)
 			n++
 		}

@@ -27,6 +27,7 @@ type Names struct {
 type Report struct {
 	Races      []*Race
 	Directions []*Direction
+	Lifetimes  []*Lifetime
 	Other      diag.List // everything else
 	// Atomics: tasks add atomically to the same memory. Nothing fixes their order, so sums of floats may differ in their last bits.
 	Atomics bool
@@ -41,7 +42,18 @@ func (r *Report) Diags() diag.List {
 	for _, x := range r.Directions {
 		l.Add(x.Diag)
 	}
+	for _, x := range r.Lifetimes {
+		l.Add(x.Diag)
+	}
 	return append(l, r.Other...)
+}
+
+// Drop takes out the reports for which f holds.
+func (r *Report) Drop(f func(*diag.Diagnostic) bool) {
+	r.Races = slices.DeleteFunc(r.Races, func(x *Race) bool { return f(x.Diag) })
+	r.Directions = slices.DeleteFunc(r.Directions, func(x *Direction) bool { return f(x.Diag) })
+	r.Lifetimes = slices.DeleteFunc(r.Lifetimes, func(x *Lifetime) bool { return f(x.Diag) })
+	r.Other = slices.DeleteFunc(r.Other, f)
 }
 
 // Kind is what goes wrong in a race, by the order of submission.
@@ -118,8 +130,14 @@ func Run(rt *sim.Runtime, names Names) *Report {
 	r := &run{rt: rt, graph: g, names: names}
 	o := newOrder(g)
 	rep := &Report{}
-	rep.Other.Add(r.lifetimes(o)...)
+	rep.Lifetimes = r.lifetimes(o)
+	o.budget = maxWork
+	rep.Other.Add(r.blocks()...)
 	rep.Races, rep.Directions = r.races(o), r.directions()
+	// A missing edge to the maker of a buffer is a race with it too: one report is enough.
+	rep.Lifetimes = slices.DeleteFunc(rep.Lifetimes, func(l *Lifetime) bool {
+		return slices.ContainsFunc(rep.Races, func(x *Race) bool { return x.Exact && x.First.Site == l.Maker.Site && x.Second.Site == l.User.Site })
+	})
 	rep.Atomics = slices.ContainsFunc(g.Nodes, func(n sim.Node) bool {
 		return slices.ContainsFunc(n.Touched, func(t sim.Touch) bool { return t.Atomic })
 	})

@@ -9,4 +9,5 @@ const (
 	CodeLifetime  diag.Code = "PTO-R082" // nothing keeps a buffer alive until its last user has run
 	CodeTooMuch   diag.Code = "PTO-R083" // the search was given up
 	CodeDirection diag.Code = "PTO-R084" // a kernel does to an argument what its direction does not say
+	CodeAdvice    diag.Code = "PTO-R085" // something makes the program slower than it has to be
 )

@@ -7,25 +7,18 @@ import (
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
+// Lifetime is a task that uses a buffer which nothing keeps alive for it.
+type Lifetime struct {
+	Maker, User Use // Maker.Task is -1 for an allocation, which has no TaskId in a program
+	Diag        *diag.Diagnostic
+}
+
 // lifetimes reports tasks of MANUAL scopes that use a buffer which nothing keeps alive for them. A buffer is given back when its scope has ended
 // and the tasks with an edge to the task that made it have finished; in a MANUAL scope a user has such an edge only when it names that task
-// in its dependencies (mission document 003), or when somebody who comes after it does. Buffers whose ring hands out no memory later on
-// are safe and not reported.
-func (r *run) lifetimes(o *order) diag.List {
+// in its dependencies (mission document 003), or when somebody who comes after it does. What is made outside of all scopes stays to the end.
+func (r *run) lifetimes(o *order) (l []*Lifetime) {
 	g := r.graph
-	var l diag.List
-	lastMade := map[uint64]int{} // ring → last node that took memory from it
-	manual := false
-	for i := range g.Nodes {
-		n := &g.Nodes[i]
-		manual = manual || n.Manual
-		for k := range n.Args {
-			if n.Args[k].Tag == sim.Output {
-				lastMade[uint64(n.ID>>32)] = i
-			}
-		}
-	}
-	if !manual {
+	if !slices.ContainsFunc(g.Nodes, func(n sim.Node) bool { return n.Manual }) {
 		return nil
 	}
 	users := map[sim.TaskID][]int32{}
@@ -48,17 +41,18 @@ func (r *run) lifetimes(o *order) diag.List {
 		}
 		for k := range n.Args {
 			owner := n.Args[k].Tensor.Owner
-			if n.Args[k].Tag == sim.Output || owner == sim.InvalidTask || lastMade[uint64(owner>>32)] <= i || seen[place{n.Site, k}] || keeps(o, users[owner], int32(i)) {
+			if n.Args[k].Tag == sim.Output || owner == sim.InvalidTask || owner>>32 == 0 || seen[place{n.Site, k}] || keeps(o, users[owner], int32(i)) {
 				continue
 			}
 			seen[place{n.Site, k}] = true
-			made := r.rt.NodeOf(owner)
-			d := diag.Warningf(CodeLifetime, n.Site, "%s uses %s (argument %s), which may be given back before it runs", r.task(n), r.base(&n.Args[k].Tensor), r.param(n, k)).
+			x := &Lifetime{User: r.use(&access{node: int32(i), arg: int16(k)})}
+			x.Diag = diag.Warningf(CodeLifetime, n.Site, "%s uses %s (argument %s), which may be given back before it runs", r.task(n), r.base(&n.Args[k].Tensor), r.param(n, k)).
 				WithHint("add the id of the task that made the buffer to deps=: in a MANUAL scope using a buffer does not keep it alive")
-			if made != nil {
-				d.WithRelated(made.Site, "the buffer is made here")
+			if made := r.rt.NodeOf(owner); made != nil {
+				x.Maker = Use{Task: made.Ordinal, Site: made.Site, Kernel: r.kernels(made), Arg: -1, Loops: made.Loops}
+				x.Diag.WithRelated(made.Site, "the buffer is made here")
 			}
-			l.Add(d)
+			l = append(l, x)
 		}
 	}
 	return l
@@ -67,6 +61,9 @@ func (r *run) lifetimes(o *order) diag.List {
 // keeps reports that one of the tasks with an edge to a buffer's maker (in submit order) is node i or comes after it.
 func keeps(o *order, users []int32, i int32) bool {
 	first, found := slices.BinarySearch(users, i)
+	if o.budget <= 0 { // nothing is known
+		return true
+	}
 	for ; !found && first < len(users); first++ {
 		o.before(users[first], []int32{i}, func(int32) { found = true })
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/runtime/sim"
-	"github.com/ptobuild/ptobuild/runtime/sim/interval"
 )
 
 // access is one use of memory by a node.
@@ -36,7 +35,8 @@ type races struct {
 	order *order
 	// The accesses that a later one may still race with: readers, and those that write. One that is ordered before a later access which covers
 	// it drops out: whoever is ordered after that one is ordered after both.
-	readers, writers *interval.Map[access]
+	store            slab
+	readers, writers *live
 
 	mine  []access // of the node at hand
 	met   []meeting
@@ -57,13 +57,13 @@ type pair struct {
 
 // meeting is a live access that touches the memory of one of mine.
 type meeting struct {
-	mine   int
-	writes bool // old is in writers
-	old    interval.Index
+	mine int
+	old  int32 // in store
 }
 
 func (r *run) races(o *order) []*Race {
-	c := &races{run: r, order: o, readers: interval.New[access](), writers: interval.New[access](), after: make([]uint32, len(r.graph.Nodes)), pairs: map[pair]*Race{}}
+	c := &races{run: r, order: o, after: make([]uint32, len(r.graph.Nodes)), pairs: map[pair]*Race{}}
+	c.readers, c.writers = newLive(&c.store), newLive(&c.store)
 	for i := range r.graph.Nodes {
 		c.node(int32(i))
 		if o.budget <= 0 {
@@ -77,12 +77,7 @@ func (r *run) races(o *order) []*Race {
 	return c.list
 }
 
-func (c *races) at(m meeting) *access {
-	if m.writes {
-		return c.writers.At(m.old)
-	}
-	return c.readers.At(m.old)
-}
+func (c *races) at(m meeting) *access { return c.store.at(m.old) }
 
 func (c *races) node(i int32) {
 	n := &c.graph.Nodes[i]
@@ -91,14 +86,16 @@ func (c *races) node(i int32) {
 	c.met, c.want = c.met[:0], c.want[:0]
 	for k := range c.mine {
 		m := &c.mine[k]
-		lo, hi := m.tensor.Bytes()
-		for _, x := range c.writers.Meet(lo, hi) {
-			c.meet(k, true, x)
-		}
-		if m.how&writes != 0 {
-			for _, x := range c.readers.Meet(lo, hi) {
-				c.meet(k, false, x)
+		meet := func(i int32) {
+			if old := c.store.at(i); !(old.atomic && m.atomic) && sim.Overlap(&m.tensor, &old.tensor) {
+				c.met = append(c.met, meeting{k, i})
+				c.want = append(c.want, old.node)
 			}
+		}
+		lo, hi := m.tensor.Bytes()
+		c.writers.meet(lo, hi, meet)
+		if m.how&writes != 0 {
+			c.readers.meet(lo, hi, meet)
 		}
 	}
 	c.order.budget -= len(c.met)
@@ -109,43 +106,36 @@ func (c *races) node(i int32) {
 	}
 	c.loose = c.loose[:0]
 	for _, x := range c.met {
-		m, old := &c.mine[x.mine], c.at(x)
-		switch {
-		case c.after[old.node] != c.epoch:
+		if c.after[c.at(x).node] != c.epoch {
 			c.loose = append(c.loose, x)
-		case !old.covered && m.how&writes != 0 && (m.exact || !old.exact) && sim.Covers(&m.tensor, &old.tensor):
-			old.covered = true
 		}
 	}
 	if len(c.loose) > 0 {
 		c.conflicts(i)
 	}
+	covers := false
 	for _, x := range c.met {
-		if old := c.at(x); old.covered {
-			old.covered = false // more than one of mine may have met it
-			if x.writes {
-				c.writers.Remove(x.old)
-			} else {
-				c.readers.Remove(x.old)
-			}
+		m, old := &c.mine[x.mine], c.at(x)
+		if !old.covered && c.after[old.node] == c.epoch && m.how&writes != 0 && (m.exact || !old.exact) && sim.Covers(&m.tensor, &old.tensor) {
+			old.covered, covers = true, true
+		}
+	}
+	for k := range c.mine {
+		lo, hi := c.mine[k].tensor.Bytes()
+		if covers && c.mine[k].how&writes != 0 {
+			covered := func(a *access) bool { return a.covered }
+			c.writers.drop(lo, hi, covered)
+			c.readers.drop(lo, hi, covered)
 		}
 	}
 	for k := range c.mine {
 		if lo, hi := c.mine[k].tensor.Bytes(); lo < hi {
 			if c.mine[k].how&writes != 0 {
-				c.writers.Insert(lo, hi, c.mine[k])
+				c.writers.insert(&c.mine[k])
 			} else {
-				c.readers.Insert(lo, hi, c.mine[k])
+				c.readers.insert(&c.mine[k])
 			}
 		}
-	}
-}
-
-func (c *races) meet(mine int, writes bool, x interval.Index) {
-	m := meeting{mine, writes, x}
-	if old := c.at(m); !(old.atomic && c.mine[mine].atomic) && sim.Overlap(&c.mine[mine].tensor, &old.tensor) {
-		c.met = append(c.met, m)
-		c.want = append(c.want, old.node)
 	}
 }
 
@@ -160,9 +150,9 @@ func (c *races) conflicts(i int32) {
 		if c.after[old.node] == c.epoch {
 			continue
 		}
-		c.race(old, m)
-		if k+1 < len(c.loose) && c.at(c.loose[k+1]).node == old.node || !old.exact || !m.exact {
-			continue // more of the same pair; or no more than a guess
+		n := c.race(old, m)
+		if k+1 < len(c.loose) && c.at(c.loose[k+1]).node == old.node || (!old.exact || !m.exact) && n <= maxGuesses {
+			continue // more of the same pair; or a guess that is not to hide what is certain
 		}
 		c.after[old.node] = c.epoch
 		c.order.mend(old.node, i)
@@ -174,10 +164,14 @@ func (c *races) conflicts(i int32) {
 	}
 }
 
+// maxGuesses bounds how often a race between declared accesses is counted.
+const maxGuesses = 32
+
 // maxExamples bounds the pairs of tasks that a Race keeps.
 const maxExamples = 4
 
-func (c *races) race(old, m *access) {
+// race notes a pair and returns how many there are of its places.
+func (c *races) race(old, m *access) int {
 	a, b := &c.graph.Nodes[old.node], &c.graph.Nodes[m.node]
 	key := pair{a.Site, b.Site, a.Kernels, b.Kernels}
 	r := c.pairs[key]
@@ -192,13 +186,14 @@ func (c *races) race(old, m *access) {
 	}
 	if n := len(r.Pairs); n > 0 && r.last == [2]int32{old.node, m.node} {
 		r.more(old, m)
-		return
+		return r.Count
 	}
 	r.last = [2]int32{old.node, m.node}
 	r.Count++
 	if len(r.Pairs) < maxExamples && a.Kind == sim.NodeTask && b.Kind == sim.NodeTask {
 		r.Pairs = append(r.Pairs, [2]int{a.Ordinal, b.Ordinal})
 	}
+	return r.Count
 }
 
 func kindOf(old, m *access) Kind {
@@ -299,11 +294,9 @@ func (c *races) forget(n *sim.Node) {
 	}
 	for k := range n.Args {
 		if t := &n.Args[k].Tensor; n.Args[k].Tag == sim.Output {
-			for _, m := range []*interval.Map[access]{c.readers, c.writers} {
-				for _, x := range m.Meet(t.Addr, t.Addr+t.Size) {
-					m.Remove(x)
-				}
-			}
+			all := func(*access) bool { return true }
+			c.readers.drop(t.Addr, t.Addr+t.Size, all)
+			c.writers.drop(t.Addr, t.Addr+t.Size, all)
 		}
 	}
 }

@@ -73,7 +73,11 @@ func (r *Race) more(old, m *access) {
 // advice says which edge is missing, and why.
 func (x *Race) advice() string {
 	switch x.Cause {
-	case CauseHostRead, CauseHostWrite, CauseDirection:
+	case CauseHostRead:
+		return x.Why() + "; write it outside of MANUAL scopes and without no_dep or manual_dep"
+	case CauseHostWrite:
+		return x.Why() + "; pass the tensor to that task as InOut"
+	case CauseDirection:
 		return x.Why()
 	}
 	or := map[Cause]string{CauseNoDep: ", or drop no_dep if the accesses can meet", CauseReader: ", or declare the argument of the reading task as InOut",
@@ -85,9 +89,9 @@ func (x *Race) advice() string {
 func (x *Race) Why() string {
 	switch x.Cause {
 	case CauseHostRead:
-		return "an element access waits only for writers that the runtime tracks; write it outside of MANUAL scopes and without no_dep or manual_dep"
+		return "an element access waits only for writers that the runtime tracks"
 	case CauseHostWrite:
-		return "an element write does not wait for tasks that only read; pass the tensor to that task as InOut"
+		return "an element write does not wait for tasks that only read"
 	case CausePredicate:
 		return "a predicate does not wait for the writer of its operand by itself"
 	case CauseManual:

@@ -35,6 +35,7 @@ type Node struct {
 	Site    Site
 	Access  *Element // element accesses
 	Loops   []Trip   // the loops around it, outermost first, where the engine tells
+	Time    uint64   // virtual time of its longest block
 	// Exact: Touched is all that the task did to its tensor arguments; else only their declarations are known.
 	Exact   bool
 	Touched []Touch
@@ -135,6 +136,9 @@ func (g *Graph) nodeOf(t *task) *Node { return &g.Nodes[g.bySeq[t.seq]] }
 func (g *Graph) push(n Node) {
 	if g.loops != nil {
 		n.Loops = g.trips.copy(*g.loops)
+	}
+	if len(g.Nodes) == cap(g.Nodes) { // nodes are big: copy them as rarely as may be
+		g.Nodes = slices.Grow(g.Nodes, max(len(g.Nodes), 256))
 	}
 	g.Nodes = append(g.Nodes, n)
 	g.mark = append(g.mark, 0)

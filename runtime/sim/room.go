@@ -62,7 +62,9 @@ func (r *Runtime) waitForDeps(g *ring, t *task, n int, site Site) bool {
 	g.deps += n
 	g.allDeps += uint64(n)
 	p := &r.stats.Rings[r.number(g)]
-	p.Deps = max(p.Deps, g.deps)
+	if g.deps > p.Deps {
+		p.Deps, p.DepsAt = g.deps, r.scopes[len(r.scopes)-1].site
+	}
 	return true
 }
 

@@ -169,6 +169,9 @@ func (r *Runtime) timed(t *task) {
 		}
 	}
 	t.depth += longest
+	if r.graph != nil {
+		r.graph.nodeOf(t).Time = longest
+	}
 	r.stats.CriticalPath = max(r.stats.CriticalPath, t.depth)
 }
 

@@ -69,6 +69,9 @@ func (r *Runtime) ScopeEnd(site Site) {
 
 func (r *Runtime) closeScope() {
 	s := r.scopes[len(r.scopes)-1]
+	if p, n := &r.stats.Rings[r.ringNumber()], len(r.scopeTasks)-s.first; n > p.ScopeTasks {
+		p.ScopeTasks, p.ScopeTasksAt = n, s.site
+	}
 	r.scopes = r.scopes[:len(r.scopes)-1]
 	r.stats.MaxScopeTasks = max(r.stats.MaxScopeTasks, len(r.scopeTasks)-s.first)
 	var touched [numRings]bool

@@ -28,6 +28,10 @@ type RingStats struct {
 	Tasks int
 	Heap  uint64
 	Deps  int
+	// ScopeTasks is the most tasks of one scope, without those of scopes inside it; a window must be bigger.
+	ScopeTasks int
+	// Where the peaks were reached: the scopes that were open then.
+	TasksAt, HeapAt, DepsAt, ScopeTasksAt Site
 }
 
 // Stats returns the counts so far.
@@ -39,9 +43,13 @@ func (r *Runtime) Stats() Stats {
 
 func (s *Stats) ring(id TaskID) *RingStats { return &s.Rings[id>>32] }
 
-func (p *RingStats) peaks(g *ring) {
-	p.Tasks = max(p.Tasks, int(g.head-g.tail))
-	p.Heap = max(p.Heap, g.heapHead-g.heapTail)
+func (p *RingStats) peaks(g *ring, scope Site) {
+	if n := int(g.head - g.tail); n > p.Tasks {
+		p.Tasks, p.TasksAt = n, scope
+	}
+	if n := g.heapHead - g.heapTail; n > p.Heap {
+		p.Heap, p.HeapAt = n, scope
+	}
 }
 
 // finished takes note of a task that has ended.

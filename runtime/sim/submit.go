@@ -356,7 +356,7 @@ func (r *Runtime) newTask(a *TaskArgs, site Site) *task {
 	if r.graph != nil || r.rec != nil {
 		g.nodeOf = append(g.nodeOf, int32(t.seq))
 	}
-	r.stats.ring(t.id).peaks(g)
+	r.stats.ring(t.id).peaks(g, r.scopes[len(r.scopes)-1].site)
 	return t
 }
 

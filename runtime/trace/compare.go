@@ -14,19 +14,64 @@ func Equal(a, b []Event) bool { return Diff(a, b) == "" }
 
 // Diff says in words where got first differs from want; "" when they are equal.
 func Diff(got, want []Event) string {
+	d := First(got, want)
+	switch {
+	case d == nil:
+		return ""
+	case d.Got == nil:
+		return fmt.Sprintf("event %d is missing: %s", d.At, describe(d.Want))
+	case d.Want == nil:
+		return fmt.Sprintf("event %d is one too many: %s", d.At, describe(d.Got))
+	}
+	return fmt.Sprintf("event %d, %s: %s", d.At, describe(d.Got), d.Text)
+}
+
+// Difference is where two traces part.
+type Difference struct {
+	At        int   // number of the event, retirements not counted
+	Got, Want Event // nil: there is none
+	Text      string
+}
+
+// First finds where got first differs from want; nil when they are equal.
+func First(got, want []Event) *Difference {
 	g, w := orchestration(got), orchestration(want)
 	for i := range max(len(g), len(w)) {
 		switch {
 		case i >= len(g):
-			return fmt.Sprintf("event %d is missing: %s", i, describe(w[i]))
+			return &Difference{At: i, Want: w[i]}
 		case i >= len(w):
-			return fmt.Sprintf("event %d is one too many: %s", i, describe(g[i]))
+			return &Difference{At: i, Got: g[i]}
 		}
 		if d := diffEvent(g[i], w[i]); d != "" {
-			return fmt.Sprintf("event %d, %s: %s", i, describe(g[i]), d)
+			return &Difference{i, g[i], w[i], d}
 		}
 	}
-	return ""
+	return nil
+}
+
+// Describe names an event in a few words.
+func Describe(e Event) string { return describe(e) }
+
+// SiteOf is where in the source an event comes from; no span when it has no place.
+func SiteOf(e Event) diag.Span {
+	switch e := e.(type) {
+	case *ScopeBegin:
+		return e.Site
+	case *ScopeEnd:
+		return e.Site
+	case *Alloc:
+		return e.Site
+	case *Submit:
+		return e.Site
+	case *Read:
+		return e.Site
+	case *Write:
+		return e.Site
+	case *Query:
+		return e.Site
+	}
+	return diag.Span{}
 }
 
 func orchestration(events []Event) []Event {

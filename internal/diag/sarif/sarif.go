@@ -75,9 +75,13 @@ type change struct {
 	Replacements []replacement `json:"replacements"`
 }
 
+type content struct {
+	Text string `json:"text"`
+}
+
 type replacement struct {
-	Deleted  region  `json:"deletedRegion"`
-	Inserted message `json:"insertedContent"`
+	Deleted  region   `json:"deletedRegion"`
+	Inserted *content `json:"insertedContent,omitempty"`
 }
 
 type place struct {
@@ -182,9 +186,11 @@ func changesOf(edits []diag.Edit) []change {
 			k = len(out)
 			out = append(out, change{Artifact: a})
 		}
-		out[k].Replacements = append(out[k].Replacements, replacement{
-			Deleted:  region{StartLine: e.Span.Line, StartColumn: e.Span.Col, EndLine: e.Span.EndLine, EndColumn: e.Span.EndCol},
-			Inserted: message{Text: e.Text}})
+		x := replacement{Deleted: region{StartLine: e.Span.Line, StartColumn: e.Span.Col, EndLine: e.Span.EndLine, EndColumn: e.Span.EndCol}}
+		if e.Text != "" {
+			x.Inserted = &content{e.Text}
+		}
+		out[k].Replacements = append(out[k].Replacements, x)
 	}
 	return out
 }

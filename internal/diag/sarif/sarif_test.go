@@ -22,6 +22,10 @@ var reports = diag.List{
 	diag.Errorf("PTO-P001", diag.Span{File: "m.py<P>", Line: 1, Col: 1, EndLine: 1, EndCol: 1}, "in a text of pl.parse"),
 	diag.Errorf("PTO-W001", diag.Span{}, "no Pto.toml"), // a repeat
 	diag.Errorf("PTO-D012", diag.Span{File: "a b.py", Line: 4, Col: 11}, "another at the same place"),
+	{Severity: diag.Error, Code: "PTO-R080", Span: diag.Span{File: "m.py", Line: 5, Col: 9}, Message: "a race", Hint: "make one wait", Edits: []diag.Edit{
+		{Span: diag.Span{File: "m.py", Line: 5, Col: 20, EndLine: 5, EndCol: 20}, Text: ", deps=[a]"},
+		{Span: diag.Span{File: "m.py", Line: 6, Col: 1, EndLine: 6, EndCol: 5}},
+	}},
 }
 
 func TestGolden(t *testing.T) {
@@ -89,18 +93,22 @@ func TestSchema(t *testing.T) {
 
 // shapes are the objects of the schema that we write: property → kind of its value; a leading "!" marks a required one, "[]" a list.
 var shapes = map[string]map[string]string{
-	"log":      {"$schema": "string", "version": "!2.1.0", "runs": "![]run"},
-	"run":      {"tool": "!tool", "originalUriBaseIds": "bases", "columnKind": "string", "results": "![]result"}, // results: required where a scan took place
-	"bases":    {"SRCROOT": "artifact"},
-	"tool":     {"driver": "!driver"},
-	"driver":   {"name": "!string", "version": "string", "rules": "[]rule"},
-	"rule":     {"id": "!string", "shortDescription": "message", "fullDescription": "message", "help": "message"},
-	"message":  {"text": "!string", "markdown": "string"},
-	"result":   {"ruleId": "string", "ruleIndex": "index", "level": "string", "message": "!message", "locations": "[]location", "relatedLocations": "[]location"},
-	"location": {"id": "index", "physicalLocation": "physical", "message": "message"},
-	"physical": {"artifactLocation": "!artifact", "region": "region"},
-	"artifact": {"uri": "string", "uriBaseId": "string", "description": "message"},
-	"region":   {"startLine": "!positive", "startColumn": "positive", "endLine": "positive", "endColumn": "positive"},
+	"log":         {"$schema": "string", "version": "!2.1.0", "runs": "![]run"},
+	"run":         {"tool": "!tool", "originalUriBaseIds": "bases", "columnKind": "string", "results": "![]result"}, // results: required where a scan took place
+	"bases":       {"SRCROOT": "artifact"},
+	"tool":        {"driver": "!driver"},
+	"driver":      {"name": "!string", "version": "string", "rules": "[]rule"},
+	"rule":        {"id": "!string", "shortDescription": "message", "fullDescription": "message", "help": "message"},
+	"message":     {"text": "!string", "markdown": "string"},
+	"result":      {"ruleId": "string", "ruleIndex": "index", "level": "string", "message": "!message", "locations": "[]location", "relatedLocations": "[]location", "fixes": "[]fix"},
+	"fix":         {"description": "message", "artifactChanges": "![]change"},
+	"change":      {"artifactLocation": "!artifact", "replacements": "![]replacement"},
+	"replacement": {"deletedRegion": "!region", "insertedContent": "content"},
+	"content":     {"text": "!string"},
+	"location":    {"id": "index", "physicalLocation": "physical", "message": "message"},
+	"physical":    {"artifactLocation": "!artifact", "region": "region"},
+	"artifact":    {"uri": "string", "uriBaseId": "string", "description": "message"},
+	"region":      {"startLine": "!positive", "startColumn": "positive", "endLine": "positive", "endColumn": "positive"},
 }
 
 func check(t *testing.T, at string, v any, kind string) {

@@ -72,7 +72,7 @@ func order(f *syntax.File, a, b *launch, carried, chain bool) (Edits, bool) {
 		}
 		es = append(es, more...)
 	}
-	if seedAt != nil {
+	if seedAt != nil && (wa.fresh || !boundBefore(a.around[0], wa.id, seedAt.At().Start)) {
 		at := seedAt.At().Start
 		es = append(es, wa.insert(at, wa.id+" = None\n"+strings.Repeat(" ", int(at.Col)-1)))
 	}
@@ -164,6 +164,35 @@ func isManual(s *syntax.With) bool {
 	}
 	name, dsl := dslName(call)
 	return dsl && name == "manual_scope"
+}
+
+// boundBefore reports that a function gives a name a value above a place.
+func boundBefore(fn syntax.Stmt, name string, at syntax.Pos) bool {
+	found := false
+	syntax.Walk(fn, func(n syntax.Node) bool {
+		var targets []syntax.Expr
+		switch n := n.(type) {
+		case *syntax.Assign:
+			targets = n.Targets
+		case *syntax.With:
+			for _, i := range n.Items {
+				targets = append(targets, i.Target)
+			}
+		}
+		for _, t := range targets {
+			if t == nil || !before(t.At().Start, at) {
+				continue
+			}
+			syntax.Walk(t, func(n syntax.Node) bool {
+				if x, ok := n.(*syntax.Name); ok && x.ID == name {
+					found = true
+				}
+				return true
+			})
+		}
+		return !found
+	})
+	return found
 }
 
 func isLoop(s syntax.Stmt) bool {
