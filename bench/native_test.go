@@ -97,52 +97,6 @@ func BenchmarkPlanRun(b *testing.B) {
 	}
 }
 
-// BenchmarkSimulator is the simulator alone: submit, dependency resolution, dispatch and retirement in scopes of 512 tasks, without kernels.
-func BenchmarkSimulator(b *testing.B) {
-	for _, shape := range []string{"chain", "fan-out", "independent"} {
-		b.Run(shape, func(b *testing.B) {
-			rt, err := sim.New(sim.Config{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer rt.Close()
-			x, err := rt.NewTensor(ir.FP32, 16)
-			if err != nil {
-				b.Fatal(err)
-			}
-			if err := rt.Entry([]sim.Tensor{x}); err != nil {
-				b.Fatal(err)
-			}
-			task := func(args ...sim.Arg) *sim.TaskArgs {
-				return &sim.TaskArgs{Kind: sim.KindAIV, Kernels: [3]int32{-1, 0, -1}, TimingSlot: -1, Args: args}
-			}
-			fresh := sim.Arg{Tag: sim.Output, Create: &sim.CreateInfo{Shape: []uint32{16}, DType: ir.FP32}}
-			write, read, alone := task(sim.Arg{Tag: sim.InOut, Tensor: x}), task(sim.Arg{Tag: sim.Input, Tensor: x}, fresh), task(fresh)
-			b.ReportAllocs()
-			b.ResetTimer()
-			for i := 0; i < b.N; {
-				rt.ScopeBegin(false, sim.Site{})
-				for j := 0; j < 512 && i < b.N; j++ {
-					a := write
-					switch {
-					case shape == "independent":
-						a = alone
-					case shape == "fan-out" && j > 0:
-						a = read
-					}
-					rt.Submit(a, sim.Site{})
-					i++
-				}
-				rt.ScopeEnd(sim.Site{})
-			}
-			if err := rt.Finish(); err != nil {
-				b.Fatal(err)
-			}
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "tasks/s")
-		})
-	}
-}
-
 // BenchmarkCompiledSubmits is one child run of 200,000 submits from compiled C++, trace included.
 func BenchmarkCompiledSubmits(b *testing.B) {
 	const tasks = 200000

@@ -336,12 +336,11 @@ func (r *Runtime) newTask(a *TaskArgs, site Site) *task {
 	local := g.head
 	t := g.slot(local)
 	g.head++
-	*t = task{
-		id: TaskID(r.ringNumber())<<32 | TaskID(local), kind: a.Kind, kernels: lanes(a.Kernels), blocks: max(a.Blocks, 1), sync: a.SyncStart,
-		seq: r.seq, site: site, refs: 1, inScope: true, mark: t.mark, node: -1, heapStart: start, heapEnd: start + need,
-		args: append(t.args[:0], a.Args...), times: t.times[:0], ran: t.ran[:0], slot: int8(a.TimingSlot), submitted: r.machine.host,
-		scalars: append(t.scalars[:0], a.Scalars...), producers: t.producers[:0],
-	}
+	t.reset()
+	t.id, t.kind, t.kernels, t.blocks, t.sync = TaskID(r.ringNumber())<<32|TaskID(local), a.Kind, lanes(a.Kernels), max(a.Blocks, 1), a.SyncStart
+	t.seq, t.site, t.refs, t.inScope, t.slot = r.seq, site, 1, true, int8(a.TimingSlot)
+	t.heapStart, t.heapEnd, t.submitted = start, start+need, r.machine.host
+	t.args, t.scalars = append(t.args, a.Args...), append(t.scalars, a.Scalars...)
 	r.seq++
 	r.machine.host += r.costs.Submit
 	g.heapHead = t.heapEnd

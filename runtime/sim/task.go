@@ -42,6 +42,15 @@ type task struct {
 	site      Site
 }
 
+// reset empties a slot for its next task but keeps the capacity of its lists. The mark stays: it is compared with a number that only grows.
+func (t *task) reset() {
+	t.ordinal, t.node, t.pending, t.fanout, t.entries = 0, -1, 0, 0, 0
+	t.done, t.pred.on = false, false
+	t.readyAt, t.start, t.finish, t.readBy, t.depth = 0, 0, 0, 0, 0
+	t.placed, t.running = 0, 0
+	t.times, t.ran, t.args, t.scalars, t.producers = t.times[:0], t.ran[:0], t.args[:0], t.scalars[:0], t.producers[:0]
+}
+
 // lanes is how many kernels a block of the task runs.
 func (t *task) lanes() int {
 	n := 0
