@@ -155,6 +155,8 @@ func TestPrepareRefuses(t *testing.T) {
 		"a platform that does not exist": {func(j *Job) { j.Machine.Platform = "a9" }, "unknown platform"},
 		"too little data":                {func(j *Job) { j.Tensors[1].Data = j.Tensors[1].Data[:1000] }, "entry tensor 1 holds 1000 bytes"},
 		"too much data":                  {func(j *Job) { j.Tensors[0].Data = make([]byte, 1028) }, "has 1024"},
+		"257 tensors":                    {func(j *Job) { j.Tensors = slices.Repeat(j.Tensors[:1], 257) }, "257 entry tensors"},
+		"129 scalars":                    {func(j *Job) { j.Scalars = make([]uint64, 129) }, "129 entry scalars"},
 		"six dimensions":                 {func(j *Job) { j.Tensors[0].Shape = []uint32{1, 1, 1, 1, 16, 16} }, "6 dimensions"},
 		"an element type without a name": {func(j *Job) { j.Tensors[0].DType = ir.FP64 }, "no element type"},
 	} {

@@ -22,6 +22,11 @@ func Prepare(job *Job, s Schedule, runner sim.KernelRunner, names []string) (*si
 	if err != nil {
 		return nil, nil, err
 	}
+	if len(job.Scalars) > sim.MaxEntryScalars {
+		rt.Close()
+		return nil, nil, diag.Errorf(sim.CodeArity, diag.Span{}, "%d entry scalars: an orchestration takes at most %d", len(job.Scalars), sim.MaxEntryScalars).
+			WithHint("put the values into a tensor")
+	}
 	entry := make([]sim.Tensor, len(job.Tensors))
 	for i, t := range job.Tensors {
 		if entry[i], err = rt.NewTensor(t.DType, t.Shape...); err != nil {

@@ -276,6 +276,8 @@ func TestPipes(t *testing.T) {
 	err := r.RunCluster(&s.mem, calls[1:])
 	if d, ok := err.(*diag.Diagnostic); !ok || d.Code != CodePipe || !strings.Contains(d.Message, "wait for a tile that no lane sends") {
 		t.Errorf("vector lanes alone: %v", err)
+	} else if len(d.Related) != 2 || d.Related[1].Message != "the second vector core waits here, in tile.tpop_from_aic" || !d.Related[1].Span.IsValid() {
+		t.Errorf("who waits where: %v", d.Related)
 	}
 	err = r.Run(&s.mem, &calls[0])
 	if d, ok := err.(*diag.Diagnostic); !ok || d.Code != CodePipe || !strings.Contains(d.Message, "launched as a mixed task") {

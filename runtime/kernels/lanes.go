@@ -3,6 +3,7 @@ package kernels
 import (
 	"iter"
 
+	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
@@ -92,18 +93,31 @@ func (r *Runner) RunCluster(mem *sim.Memory, calls []sim.KernelCall) error {
 		}
 		left -= ended
 		if left > 0 && ended == 0 && p.moves == before {
-			return r.deadlock(calls, lanes)
+			waiting := lanes[:0]
+			for i := range run {
+				if !run[i].done {
+					waiting = append(waiting, lanes[i])
+				}
+			}
+			return r.deadlock(calls, waiting)
 		}
 	}
 	return nil
 }
 
-// deadlock reports lanes that all wait for a tile that nobody sends.
+// deadlock reports lanes that all wait for a tile that nobody sends, and where each of them waits.
 func (r *Runner) deadlock(calls []sim.KernelCall, lanes []int) error {
 	c := &calls[lanes[0]]
 	m := machine{k: r.table[c.Kernel].k, call: c}
 	m.fail(&site{pos: m.k.pos}, CodePipe, "all lanes of the task wait for a tile that no lane sends")
-	return m.err
+	d := m.err.(*diag.Diagnostic) // of fail
+	for _, i := range lanes {
+		lane := min(max(calls[i].Lane, 0), 2)
+		if at := r.lanes[lane].at; at != nil {
+			d.WithRelated(at.pos, "the %s waits here, in %s", [...]string{"cube core", "first vector core", "second vector core"}[lane], at.op)
+		}
+	}
+	return d
 }
 
 // splitAxis is the axis that a split mode divides: rows for 1 and 3, columns for 2 and 4.

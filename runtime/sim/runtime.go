@@ -90,6 +90,8 @@ func Complete(cfg Config) (Config, error) {
 	case l.MapEntries < 1 || l.ScopeDepth < 1 || l.ScopeTasks < 1:
 		return cfg, diag.Errorf(CodeConfig, Site{}, "map_entries, scope_depth and scope_tasks must be positive").
 			WithHint("give at least 1, or leave them out")
+	case len(cfg.Names) > maxKernels:
+		return cfg, diag.Errorf(CodeConfig, Site{}, "%d kernels: an orchestration has at most %d", len(cfg.Names), maxKernels).WithHint("split the program")
 	case !known:
 		return cfg, diag.Errorf(CodeConfig, Site{}, "unknown platform %q", cfg.Platform).WithHint("the platforms are a2a3 and a5")
 	case cfg.Clusters < 1 || cfg.Clusters > 1024:
@@ -178,6 +180,10 @@ func (r *Runtime) NewTensor(d ir.DType, shape ...uint32) (Tensor, error) {
 
 // Entry registers the entry tensors; tensor k is ext:k in reports and traces. Call it once, before anything else.
 func (r *Runtime) Entry(tensors []Tensor) error {
+	if len(tensors) > MaxEntryTensors {
+		return diag.Errorf(CodeArity, Site{}, "%d entry tensors: an orchestration takes at most %d", len(tensors), MaxEntryTensors).
+			WithHint("pass bigger tensors and views of them")
+	}
 	for i := range tensors {
 		t := &tensors[i]
 		if err := r.checkHandle(t); err != nil {

@@ -6,8 +6,12 @@ import (
 	"github.com/ptobuild/ptobuild/internal/diag"
 )
 
-// Limits of one task (spec runtime.md 1.7).
+// Limits of a program and of one task (spec runtime.md 1.7).
 const (
+	MaxEntryTensors = 256
+	MaxEntryScalars = 128
+	maxKernels      = 1024
+
 	MaxTensors     = 32
 	MaxScalars     = 16
 	MaxAllocInfos  = 32
