@@ -165,7 +165,7 @@ func TestSchedulesAgree(t *testing.T) {
 		if strings.Count(text, "submit") < 3 {
 			continue
 		}
-		configs := []Config{{Policy: FIFO}, {Policy: LIFO}, {Policy: Newest}, {Policy: FIFO, Clusters: 1}, {Policy: Random, Limits: Limits{TaskWindow: 64}}}
+		configs := []Config{{Policy: FIFO}, {Policy: LIFO}, {Policy: Newest}, {Policy: OneCore}, {Policy: Late, Seed: 1}, {Policy: Parallel}, {Policy: FIFO, Clusters: 1}, {Policy: FIFO, Costs: &Costs{Launch: 1}}, {Policy: Random, Limits: Limits{TaskWindow: 64}}}
 		for s := range uint64(50) {
 			configs = append(configs, Config{Policy: Random, Seed: s})
 		}
