@@ -80,7 +80,7 @@ func (f *Function) ResultTypes(args []Expr) []Type {
 
 func isCommCtx(t Type) bool {
 	o, ok := t.(*OpaqueType)
-	return ok && (o.Name == "CommCtxType" || o.Name == "CommCtx")
+	return ok && opaqueText(o.Name) == "pld.CommCtxType"
 }
 
 // FinalReturn returns the return statement of a function, nil when it has none. It may stand inside runtime scopes.

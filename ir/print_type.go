@@ -70,10 +70,13 @@ func (p *printer) typ(t Type) {
 }
 
 // distributedTypes are the opaque types that live in the pld namespace.
-var distributedTypes = map[string]bool{"WindowBufferType": true, "CommCtxType": true, "CommCtx": true}
+var distributedTypes = map[string]bool{"WindowBufferType": true, "CommCtxType": true}
 
+// opaqueText is the spelling of an opaque type.
 func opaqueText(name string) string {
 	switch {
+	case name == "CommCtx":
+		return "pld.CommCtxType"
 	case strings.Contains(name, "."):
 		return name
 	case distributedTypes[name]:

@@ -32,7 +32,8 @@ type (
 	TupleType struct{ Elems []Type }
 	// UnknownType is the type of a call whose callee's results are not known.
 	UnknownType struct{}
-	// OpaqueType is a type that the core only carries: Ptr, MemRefType, WindowBufferType, CommCtxType, PrefetchAsyncContext…
+	// OpaqueType is a type that the core only carries: Ptr, MemRefType, pld.WindowBufferType, pld.CommCtxType, pl.PrefetchAsyncContext… A name without
+	// a namespace means the one it is printed with.
 	OpaqueType struct{ Name string }
 )
 

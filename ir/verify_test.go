@@ -468,7 +468,7 @@ func TestCheckUserName(t *testing.T) {
 }
 
 func TestParamOfArg(t *testing.T) {
-	ctx := &ir.OpaqueType{Name: "CommCtxType"}
+	ctx := &ir.OpaqueType{Name: "pld.CommCtxType"}
 	f := Func("f", ir.AIV, []ir.Param{In(Var("a", T)), Out(Var("o", T)), Out(Var("p", T)), In(Var("c", ctx))})
 	for _, tt := range []struct {
 		nargs int

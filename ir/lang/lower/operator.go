@@ -291,8 +291,7 @@ func (b *body) binary(op ir.BinOp, l, r ir.Expr, ln, rn, x syntax.Node) (ir.Expr
 		}
 	}
 	if op == ir.FloatDiv && result.IsInt() && b.mode != Dump {
-		b.errorf(CodeOperand, x, "operator '/' needs floats, got %s", ld).WithHint("use // for integers")
-		return nil, false
+		b.u.warnf(CodeOperand, at, "'/' of two integers (%s) drops the fraction in the generated code", result).WithHint("write // if that is meant, or convert to floats with pl.cast")
 	}
 	if (op == ir.FloorDiv || op == ir.FloorMod) && b.mode != Dump {
 		if n, isLit := ir.IntValue(r); isLit && n == 0 {

@@ -356,7 +356,10 @@ func (b *body) optimizations(x syntax.Expr, sc *ir.Scope) bool {
 	for _, e := range elems {
 		call, path := b.dslCall(e)
 		if path != "pl.split" && path != "pl.cross_core_slot" {
-			b.errorf(CodeScope, e, "an entry of optimizations= must be pl.split(…) or pl.cross_core_slot(slot_num=N)")
+			d := b.errorf(CodeScope, e, "an entry of optimizations= must be pl.split(…) or pl.cross_core_slot(slot_num=N)")
+			if b.symbol(e) == "pl.auto_chunk" || path == "pl.auto_chunk" {
+				d.WithHint("pl.auto_chunk no longer exists: remove it, and write the tiling as two nested loops")
+			}
 			ok = false
 			continue
 		}

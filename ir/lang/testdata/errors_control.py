@@ -173,6 +173,8 @@ with pl.at(level=pl.Level.CORE_GROUP, optimizations=[pl.split(pl.SplitMode.NONE)
     pass
 with pl.at(level=pl.Level.CORE_GROUP, optimizations=[1]):  ### "must be pl.split"
     pass
+with pl.at(level=pl.Level.CORE_GROUP, optimizations=[pl.auto_chunk]):  ### "must be pl.split.*pl.auto_chunk no longer exists"
+    pass
 with pl.at(level=pl.Level.CORE_GROUP, name_hnt="a"):  ### "unexpected keyword argument 'name_hnt'.*did you mean 'name_hint'"
     pass
 with pl.at(level=pl.Level.CHIP, optimizations=[pl.split(pl.SplitMode.UP_DOWN)]):  ### "only supported on pl.at\\(level=pl.Level.CORE_GROUP\\)"

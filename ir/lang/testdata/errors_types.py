@@ -91,7 +91,7 @@ return y
 --- main operators
 a = n + f  ### "operator '\\+' requires same numeric dtype category, got index and fp32"
 b = x + y  ### "operator '\\+' needs scalars, got .*pl.add"
-d = n / 2  ### "operator '/' needs floats.*//"
+d = n / 2  ### "warning.*'/' of two integers .index. drops the fraction.*//"
 e = (n > 0) + 1  ### "requires same numeric dtype category"
 g = -x  ### "operator '-' needs a scalar"
 h = n // 0  ### "division by zero"
