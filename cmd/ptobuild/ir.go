@@ -147,6 +147,9 @@ func (a *app) resolve(ctx context.Context, what string, lf *loadFlags) (*graph.B
 	}
 	a.ui.Report(ds, ws.Source)
 	if len(targets)+len(programs) == 0 {
+		if isFile {
+			return nil, nil, nil, fmt.Errorf("no program in %s: nothing in it is decorated with @pl.program, @pl.jit or @pl.function", what)
+		}
 		return nil, nil, nil, noTarget(what)
 	}
 	return b, targets, programs, nil

@@ -178,6 +178,14 @@ func (b *body) attribute(x *syntax.Attribute) (ir.Expr, bool) {
 		}
 		return nil, false
 	}
+	if n, ok := x.X.(*syntax.Name); ok && n.ID == "self" && b.mode == Program {
+		if m := b.u.methods[x.Name]; m != nil {
+			b.errorf(CodeExpression, x, "self.%s is a function, not a value", x.Name).WithHint("call it: self.%s(…)", x.Name)
+		} else {
+			b.errorf(CodeExpression, x, "the program has no function '%s', and self has nothing else", x.Name).WithHint("define constants at module level, or in the function around the class")
+		}
+		return nil, false
+	}
 	if path := b.symbol(x); path != "" {
 		if path == "pl.AUTO" { // an address that the compiler chooses
 			return &ir.ConstInt{Value: -1, DType: ir.INDEX, Pos: b.at(x)}, true

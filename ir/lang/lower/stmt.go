@@ -207,6 +207,17 @@ func (b *body) assignName(t *syntax.Name, annotation, value syntax.Expr) {
 		b.poison([]string{t.ID})
 		return
 	}
+	if c, isCall := e.(*ir.Call); isCall && b.mode != Dump && !c.Submit {
+		if tt, isTuple := c.Typ.(*ir.TupleType); isTuple && len(tt.Elems) == 0 {
+			d := b.errorf(CodeFunction, value, "'%s' returns nothing that could be assigned to '%s'", c.Callee, t.ID)
+			if f := b.u.byFunc[c.Callee]; f != nil {
+				d.WithRelated(f.span(), "it has no return statement")
+			}
+			d.WithHint("return the outputs from '%s', or call it as a statement of its own", c.Callee)
+			b.poison([]string{t.ID})
+			return
+		}
+	}
 	if want != nil && b.mode == Dump {
 		// The annotation of a dump is the type, whatever the value says.
 		switch e.(type) {

@@ -145,3 +145,21 @@ def vec(self, a: T, o: pl.Out[T]):
     p = pl.reserve_buffer(name="fifo", size=4096)
     q = pl.reserve_buffer(name="fifo", size=4096)  ### "'vec' reserves a buffer named 'fifo' twice"
     return o
+--- class nothing_returned
+@pl.function(type=pl.FunctionType.InCore)
+def quiet(self, a: T, o: pl.Out[T]):
+    pl.store(pl.load(a, [0, 0], [16, 16]), [0, 0], o)
+@pl.function(type=pl.FunctionType.Orchestration)
+def main(self, a: T, o: pl.Out[T]):
+    o = self.quiet(a, o)  ### "'quiet' returns nothing that could be assigned to 'o'.*return the outputs"
+    self.quiet(a, o)
+    return o
+--- class attributes_of_self
+N = 4
+@pl.function(type=pl.FunctionType.Orchestration)
+def main(self, a: T, o: pl.Out[T]):
+    for i in pl.range(self.N):  ### "the program has no function 'N', and self has nothing else.*module level"
+        o = self.k(a, o)
+    for i in pl.range(self.k):  ### "self.k is a function, not a value"
+        o = self.k(a, o)
+    return o
