@@ -49,6 +49,7 @@ func (w *Workspace) buildPlugin(ctx context.Context, c *plugins.Config, p *Plugi
 	if err := os.MkdirAll(filepath.Dir(c.Path), 0o777); err != nil {
 		return fail("%v", unwrapPath(err))
 	}
+	_ = os.Remove(c.Path) // a file that runs can be replaced, but not written to
 	cmd := osexec.CommandContext(ctx, p.Build[0], p.Build[1:]...)
 	cmd.Dir = w.Root
 	out, err := cmd.CombinedOutput()

@@ -40,7 +40,11 @@ func (b *Builder) loadPlugins(ctx context.Context) diag.List {
 		return ds
 	}
 	b.plugins, b.PluginNotes = configs, ds
-	b.client = client.New(ctx, helper, usable(configs, lost), ws.Abs(pluginDir))
+	if usable := usable(configs, lost); ws.Running != nil {
+		b.client = ws.Running.use(helper, usable, ws.Abs(pluginDir))
+	} else {
+		b.client = client.New(ctx, helper, usable, ws.Abs(pluginDir))
+	}
 	loaded := b.client.Load()
 	for name, ds := range loaded.Failed {
 		lost[name] = ws.atOption(name, ds[0])
@@ -112,10 +116,53 @@ func (p PluginConfig) position(x plugins.Pass) (plugins.Pass, bool) {
 	return x, !pos.Off
 }
 
-// Close ends the plugins; the builder is of no use after it.
+// Close ends the plugins, unless they run on for the next round; the builder is of no use after it.
 func (b *Builder) Close() {
-	if b.client != nil {
+	switch {
+	case b.client == nil:
+	case b.WS.Running != nil:
+		b.WS.Running.rest()
+	default:
 		_ = b.client.Close() // how they ended matters no more
+	}
+}
+
+// RunningPlugins keeps plugins running from one round of a watch to the next, as long as they stay the same and do not fail.
+type RunningPlugins struct {
+	ctx     context.Context
+	client  *client.Client
+	configs []plugins.Config
+}
+
+// KeepPlugins makes one, for Workspace.Running. When ctx ends, so do calls of plugins.
+func KeepPlugins(ctx context.Context) *RunningPlugins { return &RunningPlugins{ctx: ctx} }
+
+// use gives the running plugins, or others when the configuration changed.
+func (r *RunningPlugins) use(helper string, configs []plugins.Config, memory string) *client.Client {
+	if r.client != nil && !slices.Equal(r.configs, configs) {
+		r.Close()
+	}
+	if r.client == nil {
+		r.client, r.configs = client.New(r.ctx, helper, configs, memory), configs
+	}
+	return r.client
+}
+
+// rest ends a round. Plugins that failed in it get a new start in the next one.
+func (r *RunningPlugins) rest() {
+	if r.client == nil {
+		return
+	}
+	if r.client.Save(); r.client.Failed() {
+		r.Close()
+	}
+}
+
+// Close ends the plugins.
+func (r *RunningPlugins) Close() {
+	if r.client != nil {
+		_ = r.client.Close() // how they ended matters no more
+		r.client = nil
 	}
 }
 

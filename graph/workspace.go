@@ -24,7 +24,9 @@ type Workspace struct {
 	Config *Config
 	// PluginDev names the executables that take the place of plugins in this run; set it before a Builder is made.
 	PluginDev map[string]string
-	unlocked  bool // Pto.lock is about to be written anew
+	// Running, when set, keeps plugins running beyond one Builder.
+	Running  *RunningPlugins
+	unlocked bool // Pto.lock is about to be written anew
 	// Trees, when not nil, keeps syntax trees beyond this workspace.
 	Trees *Trees
 

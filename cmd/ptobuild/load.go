@@ -36,6 +36,7 @@ func (a *app) builder(ctx context.Context, ws *graph.Workspace, profile string, 
 	if err := a.replacePlugins(ws); err != nil {
 		return nil, err
 	}
+	ws.Running = a.running
 	args, err := pairs("arg", f.args)
 	if err != nil {
 		return nil, err

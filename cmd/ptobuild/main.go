@@ -86,6 +86,8 @@ type app struct {
 	dir  string
 	dev  []string // --plugin-dev
 
+	running *graph.RunningPlugins // plugins of a watch, nil in other commands
+
 	ws      *graph.Workspace // of the running command, for reports; nil before there is one
 	current *graph.Builder   // that of the running command
 	trees   *graph.Trees     // shared by the requests of a worker; nil for other commands

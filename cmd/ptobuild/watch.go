@@ -42,6 +42,8 @@ func (a *app) watch(ctx context.Context, args []string, f testFlags) error {
 	if err != nil {
 		return err
 	}
+	a.running = graph.KeepPlugins(ctx)
+	defer a.running.Close()
 	for {
 		a.seen = roundResult{Tests: []*graph.Verdict{}}
 		start := time.Now()
@@ -89,7 +91,7 @@ func (a *app) round(ctx context.Context, args []string, f testFlags) *graph.Work
 		a.report(diag.AsList(err, ""), ws)
 		return ws
 	}
-	defer a.closeBuilder() // a plugin that waits for the next change could not be replaced
+	defer a.closeBuilder()
 	targets, ds := b.Targets(ps)
 	a.seen.Targets = len(targets)
 	failed := 0

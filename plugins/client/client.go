@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -54,6 +55,7 @@ type Client struct {
 	shared    string // folder of files that hand data to plugins
 	fileCount int
 
+	failed    atomic.Bool        // a call failed
 	memories  map[string]*memory // by plugin
 	types     sync.Map           // memoKey → *inferred
 	known     known
@@ -82,11 +84,19 @@ func (c *Client) Started() bool {
 	return c.next > 0
 }
 
-// Close ends the helper and with it all plugins.
-func (c *Client) Close() error {
+// Save writes down the answers that are new.
+func (c *Client) Save() {
 	for _, m := range c.memories {
 		m.save()
 	}
+}
+
+// Failed reports that some call failed.
+func (c *Client) Failed() bool { return c.failed.Load() }
+
+// Close ends the helper and with it all plugins.
+func (c *Client) Close() error {
+	c.Save()
 	c.mu.Lock()
 	if c.shared != "" {
 		_ = os.RemoveAll(c.shared) // of no use to anybody
@@ -146,6 +156,7 @@ func (c *Client) call(r *plugins.Request) (*plugins.Response, error) {
 	}
 	if c.broken != nil {
 		c.mu.Unlock()
+		c.failed.Store(true)
 		return nil, c.broken
 	}
 	c.next++
@@ -157,6 +168,9 @@ func (c *Client) call(r *plugins.Request) (*plugins.Response, error) {
 	if err == nil {
 		select {
 		case resp := <-answer:
+			if resp.Failure.HasErrors() {
+				c.failed.Store(true)
+			}
 			return resp, resp.Failure.Err()
 		case <-c.ctx.Done():
 			return nil, context.Cause(c.ctx)
@@ -173,6 +187,7 @@ func (c *Client) call(r *plugins.Request) (*plugins.Response, error) {
 	if c.broken == nil {
 		c.broken = c.lost("ended unexpectedly")
 	}
+	c.failed.Store(true)
 	return nil, c.broken
 }
 
