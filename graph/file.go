@@ -18,7 +18,7 @@ func Detached(dir string, roots []string) *Workspace {
 	if err != nil {
 		abs = dir
 	}
-	return &Workspace{Root: abs, Config: &Config{Workspace: WorkspaceConfig{Roots: roots}}, sources: map[string][]byte{}}
+	return &Workspace{Root: abs, Config: &Config{Workspace: WorkspaceConfig{Roots: roots}}, sources: map[string][]byte{}, unlocked: true, detached: true}
 }
 
 // File takes every orchestration function of one source file to C++. Reports of a program that several functions share come once.

@@ -35,7 +35,7 @@ func (w *Workspace) buildPlugin(ctx context.Context, c *plugins.Config, p *Plugi
 	if err != nil {
 		return fail("%v", err).WithHint("files lists globs from the workspace root")
 	}
-	note := filepath.Join(w.Abs(pluginDir), c.Name+".built")
+	note := filepath.Join(w.pluginDir(), c.Name+".built")
 	var was pluginBuilt
 	if b, err := os.ReadFile(note); err == nil {
 		_ = json.Unmarshal(b, &was) // a damaged note only builds once more
@@ -139,7 +139,7 @@ func (w *Workspace) digest(name string) (string, error) {
 		return "", err
 	}
 	id := sha256.Sum256([]byte(name))
-	path := filepath.Join(w.Abs(pluginDir), hex.EncodeToString(id[:8])+".digest")
+	path := filepath.Join(w.pluginDir(), hex.EncodeToString(id[:8])+".digest")
 	now := digestNote{Size: st.Size(), ModTime: st.ModTime().UnixNano(), Inode: inode(st)}
 	var was digestNote
 	if b, err := os.ReadFile(path); err == nil && json.Unmarshal(b, &was) == nil && was.SHA256 != "" {

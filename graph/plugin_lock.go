@@ -31,7 +31,7 @@ func AskPlugins(ctx context.Context, w *Workspace) ([]AskedPlugin, diag.List) {
 		return nil, diag.AsList(err, plugins.CodeHelper)
 	}
 	locked, _ := lock.Read(w.Root) // Plugins reported what is wrong with it
-	c := client.New(ctx, helper, usable(configs, lost), w.Abs(pluginDir))
+	c := client.New(ctx, helper, usable(configs, lost), w.pluginDir())
 	defer c.Close()
 	loaded := c.Load()
 	var out []AskedPlugin

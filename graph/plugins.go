@@ -22,7 +22,25 @@ import (
 )
 
 // pluginDir holds what the tool keeps about plugins, and is the first place where those without a path are looked for.
-const pluginDir = StateDir + "/plugins"
+func (w *Workspace) pluginDir() string {
+	if w.detached {
+		return filepath.Join(os.TempDir(), "ptobuild-plugins") // only to save time
+	}
+	return w.Abs(StateDir + "/plugins")
+}
+
+// UsePlugins adds the [plugins] tables of a file, for a workspace without a Pto.toml. Nothing pins them but what the tables say.
+func (w *Workspace) UsePlugins(file string) diag.List {
+	src, err := w.ReadFile(file)
+	if err != nil {
+		return diag.List{diag.Errorf(CodeRead, diag.Span{File: file}, "cannot be read: %v", unwrapPath(err))}
+	}
+	c, ds := parseConfig(file, src)
+	if c != nil {
+		w.Config.Plugins = c.Plugins
+	}
+	return ds
+}
 
 // loadPlugins adds the ops and passes of the plugins that the workspace names. Without plugins it starts nothing, and none that an earlier command already
 // asked the same. A plugin that cannot be used fails the targets that need it, and only those.
@@ -41,9 +59,9 @@ func (b *Builder) loadPlugins(ctx context.Context) diag.List {
 	}
 	b.plugins, b.PluginNotes = configs, ds
 	if usable := usable(configs, lost); ws.Running != nil {
-		b.client = ws.Running.use(helper, usable, ws.Abs(pluginDir))
+		b.client = ws.Running.use(helper, usable, ws.pluginDir())
 	} else {
-		b.client = client.New(ctx, helper, usable, ws.Abs(pluginDir))
+		b.client = client.New(ctx, helper, usable, ws.pluginDir())
 	}
 	loaded := b.client.Load()
 	for name, ds := range loaded.Failed {
@@ -169,7 +187,7 @@ func (r *RunningPlugins) Close() {
 // dumpBroken writes the programs before and after a pass that broke something, for whoever has to mend it.
 func (b *Builder) dumpBroken(pass *passes.Pass, before, after *ir.Program, _ diag.List) {
 	for name, p := range map[string]*ir.Program{"before": before, "after": after} {
-		if p != nil {
+		if p != nil && !b.WS.detached {
 			file := path.Join(brokenDir, p.Name+"."+pass.Name+"."+name+".py")
 			_, _ = writeIfChanged(b.WS.Abs(file), []byte(ir.Print(p, ir.PrintOptions{}))) // the report tells what is wrong without them
 		}
@@ -273,7 +291,7 @@ const (
 
 // PluginFolders are the folders in which plugins without a path are looked for, in this order.
 func (w *Workspace) PluginFolders() []string {
-	folders := []string{w.Abs(pluginDir)}
+	folders := []string{w.pluginDir()}
 	folders = append(folders, filepath.SplitList(os.Getenv(PluginPathEnv))...)
 	data := os.Getenv("XDG_DATA_HOME")
 	if home, err := os.UserHomeDir(); data == "" && err == nil {
@@ -306,7 +324,7 @@ type pluginKnown struct {
 }
 
 func (w *Workspace) pluginNote(name string) string {
-	return filepath.Join(w.Abs(pluginDir), name+".json")
+	return filepath.Join(w.pluginDir(), name+".json")
 }
 
 func (w *Workspace) rememberPlugin(name string, passes int) {

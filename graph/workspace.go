@@ -26,7 +26,8 @@ type Workspace struct {
 	PluginDev map[string]string
 	// Running, when set, keeps plugins running beyond one Builder.
 	Running  *RunningPlugins
-	unlocked bool // Pto.lock is about to be written anew
+	unlocked bool // Pto.lock is about to be written anew, or there is none
+	detached bool // there is no Pto.toml, and nothing is written beside the sources
 	// Trees, when not nil, keeps syntax trees beyond this workspace.
 	Trees *Trees
 

@@ -27,11 +27,14 @@ The rules work with Bazel 4.2 and later. The ptobuild that they run comes from a
 
 load("//private:library.bzl", _pto_library = "pto_library")
 load("//private:orchestration.bzl", _pto_orchestration = "pto_orchestration")
-load("//private:providers.bzl", _PtoInfo = "PtoInfo", _PtoOrchestrationInfo = "PtoOrchestrationInfo")
+load("//private:plugin.bzl", _pto_plugin = "pto_plugin")
+load("//private:providers.bzl", _PtoInfo = "PtoInfo", _PtoOrchestrationInfo = "PtoOrchestrationInfo", _PtoPluginInfo = "PtoPluginInfo")
 load("//private:sim_test.bzl", _pto_sim_test = "pto_sim_test")
 
 PtoInfo = _PtoInfo
 PtoOrchestrationInfo = _PtoOrchestrationInfo
+PtoPluginInfo = _PtoPluginInfo
 pto_library = _pto_library
 pto_orchestration = _pto_orchestration
+pto_plugin = _pto_plugin
 pto_sim_test = _pto_sim_test

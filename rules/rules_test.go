@@ -110,7 +110,7 @@ func dict(kv ...string) *starlark.Dict {
 func orchestration(functions []string, more starlark.StringDict, deps ...target) starlark.StringDict {
 	attrs := starlark.StringDict{"functions": list(functions...), "profile": starlark.String(""), "platform": starlark.String(""), "factory": starlark.String(""),
 		"auto_deps": starlark.False, "precise_block_outputs": starlark.False, "manual_alloc_deps": starlark.True, "env": dict(), "arguments": dict(), "argv": list(),
-		"imports": list(), "deps": targets(deps...)}
+		"plugins": targets(), "imports": list(), "deps": targets(deps...)}
 	maps.Copy(attrs, more)
 	return attrs
 }

@@ -31,6 +31,7 @@ type emitFlags struct {
 	out, cpp, profile, label string
 	quiet, explainDeps       bool
 	build                    graph.BuildConfig
+	plugins                  string
 	env                      []string
 	roots, declared          []string
 	load                     loadFlags
@@ -71,6 +72,7 @@ func (a *app) emitCommand() *cobra.Command {
 	f.build.ManualAllocDeps = fs.Bool("manual-alloc-deps", true, "tasks of manual scopes depend on the allocation of their buffers (manual_alloc_deps)")
 	fs.StringArrayVar(&f.env, "env", nil, "`NAME=VALUE` that os.environ shows to module code (may be repeated)")
 	fs.StringArrayVar(&f.build.Argv, "argv", nil, "an `ARGUMENT` that sys.argv[1:] shows to module code (may be repeated)")
+	fs.StringVar(&f.plugins, "plugins", "", "a TOML `FILE` with [plugins] tables as in Pto.toml")
 	fs.BoolVar(&f.explainDeps, "explain-deps", false, "tell which dependency edges each task has, and why")
 	fs.StringArrayVar(&f.roots, "path", nil, "look for imports in `DIR` too (may be repeated)")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "do not list the files that are written")
@@ -93,6 +95,11 @@ func (a *app) emit(ctx context.Context, file string, f *emitFlags) error {
 	f.build.Env = env
 	ws.Config.Build = f.build
 	ws.Trees = a.trees
+	if f.plugins != "" {
+		if ds := ws.UsePlugins(f.plugins); ds.HasErrors() {
+			return a.fail(ds, ws, exitUsage)
+		}
+	}
 	if len(f.declared) > 0 {
 		ws.Declare(f.declared)
 	}

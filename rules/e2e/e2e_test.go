@@ -25,6 +25,7 @@ const bazel = "bazel-4"
 
 var (
 	ptobuild string // the binary under test
+	rope     string // the plugin of examples/plugins
 	userRoot string // where Bazel keeps all it writes; shared, since a server of its own for each workspace takes seconds to start
 )
 
@@ -54,6 +55,13 @@ func run(m *testing.M) int {
 	if err := build.Run(); err != nil {
 		panic(err)
 	}
+	plugins := exec.Command("go", "build", "-o", filepath.Join(dir, "plugins")+"/", "../../examples/plugins/rope")
+	plugins.Stderr = os.Stderr
+	plugins.Env = build.Env
+	if err := plugins.Run(); err != nil {
+		panic(err)
+	}
+	rope = filepath.Join(dir, "plugins", "rope")
 	return m.Run()
 }
 
@@ -342,4 +350,48 @@ func TestBuildGeneration(t *testing.T) {
 	if out := w.ptobuild("bazel", "--mode=diff"); out != "" {
 		t.Errorf("a second run changes\n%s", out)
 	}
+}
+
+// A plugin is a target: its ops work in the C++ and in tests, what it is belongs to the action's key, and one that is not what it should be is refused.
+func TestPlugin(t *testing.T) {
+	w := open(t, "workspace.txtar")
+	program, err := os.ReadFile(rope)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(w.dir, "models/rope_bin"), program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("../../examples/plugins/rotary.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write("models/rotary.py", string(source))
+	w.write("models/BUILD.bazel", `load("@rules_ptobuild//:defs.bzl", "pto_orchestration", "pto_plugin", "pto_sim_test")
+
+pto_plugin(
+    name = "rope",
+    executable = "rope_bin",
+)
+
+pto_orchestration(
+    name = "rotary",
+    src = "rotary.py",
+    functions = ["rotary"],
+    plugins = [":rope"],
+)
+
+pto_sim_test(
+    name = "rotary_test",
+    size = "small",
+    scalars = {"start": "100"},
+    deps = [":rotary"],
+)
+`)
+	if out := w.bazel("test", "//models/..."); !strings.Contains(out, "1 test passes") {
+		t.Error(out)
+	}
+	w.onlyInternal(w.bazel("test", "//models/..."))
+	w.edit("models/BUILD.bazel", `executable = "rope_bin",`, "executable = \"rope_bin\",\n    sha256 = \""+strings.Repeat("0", 64)+`",`)
+	w.fails([]string{"models/BUILD.bazel:9:18: Generating orchestration C++ of models/rotary.py failed", "error[PTO-L003]", "SHA-256"}, "build", "//models:rotary")
 }

@@ -1,7 +1,8 @@
 """pto_orchestration: from DSL source to C++."""
 
 load(":library.bzl", "DEPS", "pto_info", "pto_runfiles")
-load(":providers.bzl", "PtoInfo", "PtoOrchestrationInfo")
+load(":plugin.bzl", "plugin_table")
+load(":providers.bzl", "PtoInfo", "PtoOrchestrationInfo", "PtoPluginInfo")
 load(":toml.bzl", "toml")
 
 _TOOLCHAIN = str(Label("//:toolchain_type"))
@@ -14,7 +15,6 @@ _WORKER = {
     "requires-worker-protocol": "json",
     "supports-multiplex-sandboxing": "1",
     "supports-multiplex-workers": "1",
-    "supports-path-mapping": "1",
     "supports-worker-cancellation": "1",
     "supports-workers": "1",
 }
@@ -111,21 +111,39 @@ def _pto_orchestration_impl(ctx):
     args.add_all(["%s=%s" % (k, v) for k, v in sorted(ctx.attr.env.items())], before_each = "--env")
     args.add_all(ctx.attr.argv, before_each = "--argv")
     args.add_all(info.roots, before_each = "--path")
-    inputs = depset(transitive = [info.sources, info.data])
-    args.add_all(inputs, before_each = "--declared")
+    declared = depset(transitive = [info.sources, info.data])
+    args.add_all(declared, before_each = "--declared")
 
-    worker = ctx.var.get("pto_worker", "1" if _NEW_BAZEL else "0") != "0"
+    plugins = [p[PtoPluginInfo] for p in ctx.attr.plugins]
+    tools = pto.files
+    inputs = declared
+    if plugins:
+        table = ctx.actions.declare_file(ctx.label.name + ".plugins.toml")
+        ctx.actions.write(
+            content = "\n".join([plugin_table(p, p.executable.path) for p in plugins]),
+            output = table,
+        )
+        args.add("--plugins", table)
+        args.add("--declared", table)
+        inputs = depset([table], transitive = [declared])
+        tools = depset(transitive = [pto.files] + [p.files for p in plugins])
+    requirements = {}
+    if ctx.var.get("pto_worker", "1" if _NEW_BAZEL else "0") != "0":
+        requirements.update(_WORKER)
+    if not plugins:
+        requirements["supports-path-mapping"] = "1"  # the table of plugins holds paths
+
     command = ctx.actions.args()
     command.add("emit")
     ctx.actions.run(
         arguments = [command, args],
         executable = pto.ptobuild,
-        execution_requirements = _WORKER if worker else {"supports-path-mapping": "1"},
+        execution_requirements = requirements,
         inputs = inputs,
         mnemonic = "PtoEmit",
         outputs = outputs,
         progress_message = "Generating orchestration C++ of %s" % ctx.file.src.short_path,
-        tools = pto.files,
+        tools = tools,
     )
     label = "//" + ctx.file.src.short_path[:-len(".py")]
     return [
@@ -147,6 +165,7 @@ def _pto_orchestration_impl(ctx):
             kernel_config = kernel_config,
             kernels = kernels,
             label = label,
+            plugins = plugins,
             source_map = source_map,
         ),
         info,
@@ -184,6 +203,10 @@ group folder.""",
         platform = attr.string(
             doc = "The chip family.",
             values = ["", "a2a3", "a5"],
+        ),
+        plugins = attr.label_list(
+            doc = "pto_plugin targets whose ops and passes the source needs.",
+            providers = [PtoPluginInfo],
         ),
         precise_block_outputs = attr.bool(
             doc = "Pass a tensor that a block only writes as Out wherever the block stands.",

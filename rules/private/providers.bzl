@@ -18,6 +18,17 @@ PtoOrchestrationInfo = provider(
         "kernel_config": "dict: function → File, its kernel_config.py for the public runtime",
         "kernels": "dict: function → File, its kernel table, kernels.json",
         "label": "string: what ptobuild calls the source: //folder/file",
+        "plugins": "list of PtoPluginInfo: the plugins that had a hand in it",
         "source_map": "dict: function → File, which DSL line each C++ line comes from",
+    },
+)
+
+PtoPluginInfo = provider(
+    doc = "A plugin of ptobuild: ops and passes in a program of its own.",
+    fields = {
+        "executable": "File: the program",
+        "files": "depset of Files: the program and what it needs to run",
+        "name": "string: what [plugins.NAME] calls it",
+        "settings": "list of strings: the keys of its table, as Pto.toml writes them, without the path",
     },
 )

@@ -1,5 +1,6 @@
 """pto_sim_test: orchestrations on the simulated runtime."""
 
+load(":plugin.bzl", "plugin_table")
 load(":providers.bzl", "PtoInfo", "PtoOrchestrationInfo")
 load(":toml.bzl", "toml")
 
@@ -46,7 +47,7 @@ def _own_config(ctx):
             "roots = [%s]" % ", ".join([toml.string(r) for r in roots]),
             "",
             o.config,
-        ]
+        ] + [plugin_table(p, p.executable.short_path) for p in o.plugins]
         targets = ["%s:%s" % (o.label, f) for f in o.cpp]
     if not targets:
         fail("nothing to test: deps has no pto_orchestration")
@@ -120,11 +121,12 @@ def _pto_sim_test_impl(ctx):
         is_executable = True,
         output = script,
     )
+    plugins = [p.files for d in ctx.attr.deps if PtoOrchestrationInfo in d for p in d[PtoOrchestrationInfo].plugins]
     data = [f for t in ctx.attr.input_files.keys() + ctx.attr.expected_files.keys() for f in t.files.to_list()]
     runfiles = ctx.runfiles(
         files = [config] + ctx.files.data + data,
         symlinks = symlinks,
-        transitive_files = depset(transitive = [pto.files] + [d[PtoInfo].sources for d in ctx.attr.deps] + [d[PtoInfo].data for d in ctx.attr.deps]),
+        transitive_files = depset(transitive = [pto.files] + plugins + [d[PtoInfo].sources for d in ctx.attr.deps] + [d[PtoInfo].data for d in ctx.attr.deps]),
     )
     if ctx.attr.reference:
         runfiles = runfiles.merge(ctx.attr.reference[DefaultInfo].default_runfiles)
