@@ -132,7 +132,7 @@ func serve(req *request, newRunner runners, send func(*message)) *diag.Diagnosti
 	if err != nil {
 		return diag.Errorf(CodeProtocol, diag.Span{}, "reading the program: %v", err)
 	}
-	p := mapProgress(fdProgress)
+	p, _ := mapProgress(fdProgress)
 	runner := newRunner(prog, req.Kernels, childOps(req.Foreign))
 	var ext *externals
 	if len(req.External) > 0 {

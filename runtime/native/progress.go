@@ -77,7 +77,8 @@ func (p *progress) last() (c call, in bool, line int32) {
 // progressFile is the parent's side.
 type progressFile struct {
 	*progress
-	file *os.File
+	fence []byte // what is mapped
+	file  *os.File
 }
 
 func newProgress(path string) (*progressFile, error) {
@@ -89,20 +90,30 @@ func newProgress(path string) (*progressFile, error) {
 		f.Close()
 		return nil, err
 	}
-	return &progressFile{mapProgress(int(f.Fd())), f}, nil
+	p, fence := mapProgress(int(f.Fd()))
+	return &progressFile{p, fence, f}, nil
 }
 
 // Close unmaps the page and closes the file.
 func (p *progressFile) Close() {
-	_ = syscall.Munmap(unsafe.Slice((*byte)(unsafe.Pointer(p.progress)), unsafe.Sizeof(progress{}))) // fails only on private memory
+	if p.fence != nil {
+		_ = syscall.Munmap(p.fence) // fails only on what is not mapped
+	}
 	p.file.Close()
 }
 
-// mapProgress maps the page of a descriptor; when that fails, private memory: progress is only for reports.
-func mapProgress(fd int) *progress {
-	b, err := syscall.Mmap(fd, 0, int(unsafe.Sizeof(progress{})), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
-	if err != nil {
-		return new(progress)
+// mapProgress maps the page of a descriptor; when that fails, private memory: progress is only for reports. The page lies between pages that cannot be
+// written, so that a kernel that runs past its tensor dies before it reaches what tells of it.
+func mapProgress(fd int) (p *progress, fence []byte) {
+	size, guard := int(unsafe.Sizeof(progress{})), os.Getpagesize()
+	fence, err := syscall.Mmap(-1, 0, 3*guard, syscall.PROT_NONE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil || size > guard {
+		return new(progress), nil
 	}
-	return (*progress)(unsafe.Pointer(unsafe.SliceData(b)))
+	at := uintptr(unsafe.Pointer(unsafe.SliceData(fence))) + uintptr(guard)
+	got, _, errno := syscall.Syscall6(syscall.SYS_MMAP, at, uintptr(guard), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED|syscall.MAP_FIXED, uintptr(fd), 0)
+	if errno != 0 || got != at {
+		return new(progress), fence
+	}
+	return (*progress)(unsafe.Pointer(&fence[guard])), fence
 }
