@@ -33,6 +33,9 @@ func TestDumpsContinue(t *testing.T) {
 		add(name, func(t *testing.T) []*ir.Program { return loadAll(text) })
 	}
 	examples := glob(t, "../../examples/*.py")
+	if more := os.Getenv("CROSSCHECK_PROGRAMS"); more != "" { // a pattern of program files
+		examples = append(examples, glob(t, more)...)
+	}
 	for _, file := range examples {
 		text(filepath.Base(file), read(t, file))
 	}
