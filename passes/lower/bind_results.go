@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -269,6 +270,7 @@ func (l *lowerer) bindCall(x *ir.Call, v *ir.Var, at diag.Span, blk *block) *cal
 		return c
 	}
 	c.launch = l.resolve(c)
+	l.checkPitch(c, blk)
 	for _, d := range x.CompilerDeps {
 		l.useDerived(c, d)
 	}
@@ -280,6 +282,41 @@ func (l *lowerer) bindCall(x *ir.Call, v *ir.Var, at diag.Span, blk *block) *cal
 		}
 	}
 	return c
+}
+
+// unknownPitch gives the source of a window that takes some columns of several rows whose length is known only at run time.
+func unknownPitch(source ir.Expr, window *ir.Var) *ir.Var {
+	src, ok := source.(*ir.Var)
+	if !ok {
+		return nil
+	}
+	from, to := ir.ShapeOf(src.Typ), ir.ShapeOf(window.Typ)
+	if len(from) == 0 || len(from) != len(to) {
+		return nil
+	}
+	last := len(to) - 1
+	if _, known := ir.IntValue(from[last]); known || ir.EqualExprs(from[last], to[last]) {
+		return nil
+	}
+	for _, e := range to[:last] {
+		if n, known := ir.IntValue(e); !known || n != 1 {
+			return src
+		}
+	}
+	return nil
+}
+
+// checkPitch warns of such windows among the arguments of a task: a kernel is compiled for one distance between rows (report 2087).
+func (l *lowerer) checkPitch(c *call, blk *block) {
+	for _, a := range c.node.Args {
+		s := l.storageOf(a, blk)
+		if s == nil || s.pitch == nil {
+			continue
+		}
+		l.diags.Add(diag.Warningf(CodePitch, c.span, "kernel %q gets columns of %q, whose rows have a length that is known only at run time; a kernel compiled for packed rows reads other elements",
+			c.node.Callee, ir.BaseName(s.pitch.Hint)).WithHint("pass the whole tensor and the first column, and load the columns in the kernel"))
+		s.pitch = nil // once
+	}
 }
 
 // checkArgs checks arity and directions.
@@ -442,6 +479,7 @@ func (l *lowerer) bindOp(x *ir.OpCall, v *ir.Var, at diag.Span, blk *block) {
 	case ops.View:
 		if o := l.operand(x, r.Arg, blk); o != nil {
 			s.root, s.from = o.root, []*storage{o}
+			s.pitch = cmp.Or(o.pitch, unknownPitch(x.Args[r.Arg], v))
 		}
 	case ops.Fresh:
 		if t, ok := v.Typ.(*ir.ArrayType); ok {

@@ -53,6 +53,8 @@ const (
 	CodeLoop diag.Code = "PTO-G026"
 	// CodeExpr: an expression that has no C++ form.
 	CodeExpr diag.Code = "PTO-G027"
+	// CodePitch: a kernel gets columns of a tensor whose rows have a length that is known only at run time (a warning).
+	CodePitch diag.Code = "PTO-G033"
 	// CodeUnfencedRead: the orchestration reads elements that a task of a MANUAL scope wrote, without waiting for it (a warning).
 	CodeUnfencedRead diag.Code = "PTO-G031"
 	// CodeScopeDepth: scopes are nested deeper than the runtime has rings (a warning).

@@ -55,3 +55,24 @@ func TestTensorLifetime(t *testing.T) {
 		})
 	}
 }
+
+// 2087: columns of a tensor whose row length only the run knows.
+func TestUnknownPitch(t *testing.T) {
+	const head = "def main(self, a: pl.Tensor[[16, M], pl.FP32], b: pl.Tensor[[M, 16], pl.FP32], x: T, y: pl.Out[T]) -> T:\n"
+	for _, c := range []struct {
+		name, body string
+		warnings   int
+	}{
+		{"columns", "    w = pl.slice(a, [16, 16], [0, 16])\n    y = self.k(w, y)\n    y = self.k(w, y)\n", 1},
+		{"columns of a window", "    v = pl.slice(a, [16, 32], [0, 16])\n    w = pl.slice(v, [16, 16], [0, 0])\n    y = self.k(w, y)\n", 1},
+		{"rows", "    w = pl.slice(b, [16, 16], [16, 0])\n    y = self.k(w, y)\n", 0},
+		{"columns of known rows", "    w = pl.slice(x, [16, 16], [0, 0])\n    y = self.k(w, y)\n", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, ds := compile(source(t, head+c.body+"    return y\n"), passes.Options{})
+			if len(ds) != c.warnings || len(ds) > 0 && (ds[0].Code != lower.CodePitch || !strings.Contains(ds[0].Message, `columns of "a"`)) {
+				t.Errorf("got %v", ds)
+			}
+		})
+	}
+}

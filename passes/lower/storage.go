@@ -76,6 +76,7 @@ type storage struct {
 	valid   bool   // task ids: never invalid
 	what    string // what the user calls it
 
+	pitch    *ir.Var    // windows: the tensor of unknown row length that they take columns of
 	gathered *plan.Name // task ids of a gathering carry: the list that the loop fills
 	alloc    *plan.Name // buffers: the alloc result, once planned
 	maker    *storage   // carries and merges: the TaskId of the allocation behind the current value, where a MANUAL scope needs it
