@@ -13,7 +13,6 @@ import (
 //   - A result that the kernel itself makes becomes an appended Out parameter ret{i}__out, stored to before the return. An orchestration creates the
 //     buffer right before each launch and passes it; wrappers take and forward one; a submit that leaves trailing outputs to the runtime
 //     leaves this one to it as well.
-//   - A scalar result that is arithmetic on the scalar arguments is computed by the launcher instead (scalar_results.go).
 //   - A parameter declared In that the kernel writes becomes Out (only written) or InOut; wrappers follow. An entry parameter
 //     declared In that ends up written is reported, because its new contents never reach the host.
 //   - The core: matrix ops and cube memory spaces make a cube kernel (AIC), vector ops and Vec memory a vector kernel (AIV); neither means
@@ -52,31 +51,20 @@ type abiPass struct {
 	calls *callTable
 	added map[string][]addedParam
 	// was is the number of parameters before the pass, for submits that pass only some of them.
-	was     map[string]int
-	names   *funcNames
-	scalars map[string][]scalarResult
+	was   map[string]int
+	names *funcNames
 	// parts are the new functions of a mixed kernel.
 	parts map[string][]*ir.Function
 }
 
 func runKernelABI(ctx *Context, p *ir.Program) (*ir.Program, error) {
-	k := &abiPass{ctx: ctx, calls: newCallTable(ctx, p), added: map[string][]addedParam{}, scalars: map[string][]scalarResult{}, was: map[string]int{},
+	k := &abiPass{ctx: ctx, calls: newCallTable(ctx, p), added: map[string][]addedParam{}, was: map[string]int{},
 		names: &funcNames{taken: map[string]bool{}}, parts: map[string][]*ir.Function{}}
 	for _, f := range p.Funcs {
 		k.names.taken[f.Name] = true
 		k.was[f.Name] = len(f.Params)
 	}
 	order := calleeFirst(p, k.calls)
-	for i, f := range order {
-		g := k.withoutScalars(f)
-		if f.Type.IsKernel() && f.External == nil {
-			g = k.scalarResults(g)
-		}
-		if g != f {
-			k.calls.set(g)
-			order[i] = g
-		}
-	}
 	for _, f := range order {
 		if f.Type.IsKernel() && f.External == nil {
 			k.kernel(f)

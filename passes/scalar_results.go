@@ -8,9 +8,30 @@ import (
 	"github.com/ptobuild/ptobuild/ir"
 )
 
-// The part of KernelABI about scalar results. A task gives its launcher no scalars: it runs later. But a result that is arithmetic on the kernel's own scalar
+// The part of OutlineIncoreScopes about scalar results. A task gives its launcher no scalars: it runs later. But a result that is arithmetic on the kernel's own scalar
 // arguments, such as the offset of the next block, is known without running anything: the launcher computes it itself, and the kernel returns only
 // tensors (dsl-ir.md, reports 631 and 1625). Anything else is an error.
+
+// scalarPass takes the scalars out of the results of kernels.
+type scalarPass struct {
+	ctx     *Context
+	calls   *callTable
+	scalars map[string][]scalarResult
+}
+
+// settleScalarResults leaves kernels that return only tensors, and launchers that compute the scalars. It comes before outlining, so that the scalar of a
+// launch inside a block is one that the block can hand on.
+func settleScalarResults(ctx *Context, p *ir.Program) *ir.Program {
+	k := &scalarPass{ctx: ctx, calls: newCallTable(ctx, p), scalars: map[string][]scalarResult{}}
+	for _, f := range calleeFirst(p, k.calls) {
+		g := k.withoutScalars(f)
+		if f.Type.IsKernel() && f.External == nil {
+			g = k.scalarResults(g)
+		}
+		k.calls.set(g)
+	}
+	return mapFuncs(p, func(f *ir.Function) *ir.Function { return k.calls.byName[f.Name] })
+}
 
 // scalarResult is result i of a function as an expression over its parameters.
 type scalarResult struct {
@@ -19,7 +40,7 @@ type scalarResult struct {
 }
 
 // scalarResults takes the scalars out of the results of a function, and notes how to compute them.
-func (k *abiPass) scalarResults(f *ir.Function) *ir.Function {
+func (k *scalarPass) scalarResults(f *ir.Function) *ir.Function {
 	ret := trailingReturn(f.Body)
 	if ret == nil || len(ret.Values) != len(f.Returns) {
 		return f
@@ -106,11 +127,11 @@ func closedForm(e ir.Expr, defs map[*ir.Var]ir.Expr, f *ir.Function) ir.Expr {
 }
 
 // withoutScalars adapts the launches of functions whose scalar results went.
-func (k *abiPass) withoutScalars(f *ir.Function) *ir.Function {
+func (k *scalarPass) withoutScalars(f *ir.Function) *ir.Function {
 	if len(k.scalars) == 0 {
 		return f
 	}
-	w := &scalarCaller{abiPass: k, tuples: map[*ir.Var]*splitTuple{}}
+	w := &scalarCaller{scalarPass: k, tuples: map[*ir.Var]*splitTuple{}}
 	body := w.block(f.Body)
 	if sameBlock(body, f.Body) {
 		return f
@@ -121,7 +142,7 @@ func (k *abiPass) withoutScalars(f *ir.Function) *ir.Function {
 }
 
 type scalarCaller struct {
-	*abiPass
+	*scalarPass
 	tuples map[*ir.Var]*splitTuple
 }
 
