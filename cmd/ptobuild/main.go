@@ -88,9 +88,9 @@ type app struct {
 
 	running *graph.RunningPlugins // plugins of a watch, nil in other commands
 
-	ws      *graph.Workspace      // of the running command, for reports; nil before there is one
-	current *graph.Builder        // that of the running command
-	trees   *graph.Trees          // shared by the requests of a worker; nil for other commands
+	ws      *graph.Workspace // of the running command, for reports; nil before there is one
+	current *graph.Builder   // that of the running command
+	trees   *graph.Trees     // shared by the requests of a worker; nil for other commands
 
 	sarif string    // the file that reports are written to, as SARIF
 	noted diag.List // what was reported so far
