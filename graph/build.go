@@ -2,17 +2,14 @@ package graph
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"os"
+	"fmt"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/ptobuild/ptobuild/codegen/orch"
-	"github.com/ptobuild/ptobuild/codegen/pack"
+	"github.com/ptobuild/ptobuild/graph/state"
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ir/lang"
@@ -26,12 +23,47 @@ import (
 
 // Target is one orchestration function.
 type Target struct {
-	Label   Label
-	Source  string      // path of the .py file from the root
-	Program *ir.Program // as the front end gave it; shared by the targets of one program
-	Unit    *lang.Unit  // what its source was loaded as
-	Pos     diag.Span
+	Label  Label
+	Source string // path of the .py file from the root
+	Pos    diag.Span
+
+	// What follows is there when the target is loaded. Those of Session.Targets are not until something asks for it.
+	Program *ir.Program  // as the front end gave it; shared by the targets of one program
+	Closure *ir.Program  // the part of it that the function needs
+	Unit    *lang.Unit   // what its source was loaded as
 	Hand    *Handwritten // a C++ file; Program and Unit are nil then
+
+	built *state.Target // as the last build found it; nil for targets that did not come from a session
+}
+
+// Identity tells what decides the outputs of a target, and where it stands: equal ones are equal in all that a test can see. It is "" when that is not known.
+func (t *Target) Identity() string {
+	if t.built == nil || t.built.Key == (state.Digest{}) {
+		return ""
+	}
+	return fmt.Sprintf("%x-%x", t.built.Key, t.built.Places)
+}
+
+// loaded gives a target with its program.
+func (b *Builder) loaded(t *Target) (*Target, diag.List) {
+	if t.Program != nil || t.Hand != nil {
+		return t, nil
+	}
+	all, ds := b.FileTargets(t.Source)
+	for _, x := range all {
+		if x.Label == t.Label {
+			x := *x
+			x.built = t.built
+			if digest, _, err := ir.Fingerprint(x.Closure); err != nil || digest != t.built.Closure {
+				x.built = nil // its source has changed since
+			}
+			return &x, ds
+		}
+	}
+	if ds.HasErrors() {
+		return nil, ds
+	}
+	return nil, diag.List{diag.Errorf(CodeNoMatch, t.Pos, "%s is gone", t.Label).WithHint("build again")}
 }
 
 // Output is the folder of the target's outputs, from the root: build/<package>/<file>/<function>.
@@ -44,7 +76,6 @@ type Built struct {
 	Plan    *plan.File
 	Code    string
 	Lines   []orch.LineSpan
-	Files   []pack.File
 }
 
 // Builder takes the targets of a workspace through the stages. It keeps what it computed, so one Builder serves one consistent state of the
@@ -58,6 +89,7 @@ type Builder struct {
 	Args           map[string]string
 	Entry, Factory string
 	PluginNotes    diag.List // what is to be told about the plugins
+	lostPlugins    []string  // those that cannot be used
 
 	pipeline []*passes.Pass
 	plugins  []plugins.Config
@@ -179,10 +211,30 @@ func trimPy(f string) string { return f[:len(f)-len(".py")] }
 func targetsOf(source string, unit *lang.Unit) []*Target {
 	var ts []*Target
 	for _, p := range unit.Programs {
+		var names []string
+		first := len(ts)
 		for _, f := range p.Funcs {
 			if isOrchestration(f) {
+				names = append(names, f.Name)
 				ts = append(ts, &Target{Label: Label{trimPy(source), f.Name}, Source: source, Program: p, Unit: unit, Pos: f.Pos})
 			}
+		}
+		// What no target needs goes with the first, so that mistakes in it are reported.
+		used := map[*ir.Function]bool{}
+		for i, t := range ts[first:] {
+			t.Closure = ir.Closure(p, names[i])
+			for _, f := range t.Closure.Funcs {
+				used[f] = true
+			}
+		}
+		if len(names) > 0 && len(used) < len(p.Funcs) {
+			roots := names[:1:1]
+			for _, f := range p.Funcs {
+				if !used[f] {
+					roots = append(roots, f.Name)
+				}
+			}
+			ts[first].Closure = ir.Closure(p, roots...)
 		}
 	}
 	return ts
@@ -216,9 +268,9 @@ func (b *Builder) options(l Label) passes.Options {
 	return o
 }
 
-// Passes runs the pipeline on the program of a target, once per program and options.
+// Passes runs the pipeline on what a target needs of its program, once per options.
 func (b *Builder) Passes(t *Target) (*ir.Program, diag.List) {
-	key := loweredKey{t.Program, b.options(t.Label)}
+	key := loweredKey{t.Closure, b.options(t.Label)}
 	b.mu.Lock()
 	f, ok := b.lowered[key]
 	if !ok {
@@ -232,6 +284,13 @@ func (b *Builder) Passes(t *Target) (*ir.Program, diag.List) {
 	return f()
 }
 
+// seedPasses keeps the result of passes that ran elsewhere.
+func (b *Builder) seedPasses(t *Target, prog *ir.Program, ds diag.List) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lowered[loweredKey{t.Closure, b.options(t.Label)}] = func() (*ir.Program, diag.List) { return prog, ds }
+}
+
 // Build takes a target to C++ in memory.
 func (b *Builder) Build(ctx context.Context, t *Target) (*Built, diag.List) {
 	if err := context.Cause(ctx); err != nil {
@@ -240,16 +299,29 @@ func (b *Builder) Build(ctx context.Context, t *Target) (*Built, diag.List) {
 	if t.Hand != nil {
 		return b.handwritten(t)
 	}
+	t, ds := b.loaded(t)
+	if t == nil {
+		return nil, ds
+	}
 	prog, ds := b.Passes(t)
 	if prog == nil || ds.HasErrors() {
 		return nil, ds
 	}
-	fn := prog.Lookup(t.Label.Func)
-	if fn == nil {
-		return nil, append(ds, diag.Errorf(CodeNoMatch, t.Pos, "function %s is gone after the passes", t.Label.Func))
+	built, more := b.generate(t, prog)
+	return built, append(slices.Clone(ds), more...)
+}
+
+// generate takes a target from its program after the passes to C++.
+func (b *Builder) generate(t *Target, prog *ir.Program) (*Built, diag.List) {
+	if prog.Lookup(t.Label.Func) == nil {
+		return nil, diag.List{diag.Errorf(CodeNoMatch, t.Pos, "function %s is gone after the passes", t.Label.Func)}
 	}
-	f, more := lower.Lower(prog, fn, b.Ops, lower.Options{NoManualAllocDeps: b.options(t.Label).NoManualAllocDeps})
-	ds = append(slices.Clone(ds), more...)
+	return b.print(t, prog, lower.Interface(prog, t.Label.Func))
+}
+
+// print takes a target from its interface to C++.
+func (b *Builder) print(t *Target, prog, face *ir.Program) (*Built, diag.List) {
+	f, ds := lower.Lower(face, face.Lookup(t.Label.Func), b.Ops, lower.Options{NoManualAllocDeps: b.options(t.Label).NoManualAllocDeps})
 	if f == nil || ds.HasErrors() {
 		return nil, ds
 	}
@@ -257,68 +329,5 @@ func (b *Builder) Build(ctx context.Context, t *Target) (*Built, diag.List) {
 		return nil, ds
 	}
 	code, lines := orch.Print(f, b.Profile)
-	return &Built{Target: t, Program: prog, Plan: f, Code: code, Lines: lines, Files: pack.Files(f, code, lines)}, ds
-}
-
-// Write puts the outputs of a built target below its output folder and removes files of an earlier build that are no longer made. A file whose content
-// did not change is not touched. It returns the paths written, from the root.
-func (b *Builder) Write(built *Built) ([]string, error) {
-	dir := built.Target.Output()
-	var written []string
-	keep := map[string]bool{}
-	for _, f := range built.Files {
-		name := path.Join(dir, f.Path)
-		keep[name] = true
-		changed, err := writeIfChanged(b.WS.Abs(name), f.Content)
-		if err != nil {
-			return written, diag.Errorf(CodeOutput, diag.Span{File: name}, "cannot be written: %v", unwrapPath(err))
-		}
-		if changed {
-			written = append(written, name)
-		}
-	}
-	err := filepath.WalkDir(b.WS.Abs(dir), func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		rel, err := filepath.Rel(b.WS.Root, p)
-		if err == nil && !keep[filepath.ToSlash(rel)] {
-			err = os.Remove(p)
-		}
-		return err
-	})
-	if err != nil {
-		return written, diag.Errorf(CodeOutput, diag.Span{File: dir}, "cannot be cleaned: %v", unwrapPath(err))
-	}
-	return written, nil
-}
-
-// writeIfChanged replaces a file atomically when its content differs.
-func writeIfChanged(name string, content []byte) (bool, error) {
-	if old, err := os.ReadFile(name); err == nil && string(old) == string(content) {
-		return false, nil
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, err
-	}
-	dir := filepath.Dir(name)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return false, err
-	}
-	tmp, err := os.CreateTemp(dir, ".tmp-*")
-	if err != nil {
-		return false, err
-	}
-	defer os.Remove(tmp.Name())
-	if _, err := tmp.Write(content); err != nil {
-		tmp.Close()
-		return false, err
-	}
-	if err := tmp.Chmod(0o666 &^ umask); err != nil {
-		tmp.Close()
-		return false, err
-	}
-	if err := tmp.Close(); err != nil {
-		return false, err
-	}
-	return true, os.Rename(tmp.Name(), name)
+	return &Built{Target: t, Program: prog, Plan: f, Code: code, Lines: lines}, ds
 }

@@ -129,7 +129,7 @@ func (b *Builder) ExplainDeps(t *Target) (*DepsReport, diag.List) {
 			}
 		}
 	}}
-	prog, ds := passes.Run(ctx, t.Program, b.pipeline, passes.Hooks{})
+	prog, ds := passes.Run(ctx, t.Closure, b.pipeline, passes.Hooks{})
 	if ds.HasErrors() {
 		return nil, ds
 	}

@@ -84,6 +84,7 @@ func (b *Builder) loadPlugins(ctx context.Context) diag.List {
 	}
 	for _, c := range configs {
 		if d := lost[c.Name]; d != nil {
+			b.lostPlugins = append(b.lostPlugins, c.Name)
 			b.Ops = b.Ops.Without(c.Name, d)
 			if ws.mayHavePasses(c.Name) {
 				b.pipeline = append([]*passes.Pass{missing(c.Name, d)}, b.pipeline...)
@@ -200,6 +201,9 @@ const brokenDir = StateDir + "/broken"
 // addPlugins adds to a key which plugins may have a hand in what it stands for: all of them, or those whose ops are left in a program. Plugins whose passes
 // ran on that had their say: the program is what they made of it.
 func (b *Builder) addPlugins(k *cache.KeyBuilder, programs ...*ir.Program) {
+	for _, name := range b.lostPlugins {
+		k.Str("lost", name)
+	}
 	used := map[string]bool{}
 	for _, p := range programs {
 		for _, f := range p.Funcs {

@@ -71,10 +71,33 @@ func (t *Tester) Run(ctx context.Context, test *TestConfig, target *Target) *Ver
 }
 
 func (t *Tester) run(ctx context.Context, test *TestConfig, target *Target, v *Verdict) diag.List {
+	if ctx.Err() != nil {
+		return diag.AsList(context.Cause(ctx), CodeTestSetup)
+	}
+	key, known := t.verdictKey(test, target)
+	if known && !t.Rerun && t.Artifacts.Dir == "" && t.recall(ctx, key, target, v) {
+		v.Cached = true
+		return v.Diags
+	}
+	target, ds := t.Builder.loaded(target)
+	if target == nil {
+		return ds
+	}
 	built, ds := t.Builder.Build(ctx, target)
 	if ds.HasErrors() {
 		return ds
 	}
+	ds = append(ds, t.runBuilt(ctx, test, built, v)...)
+	if again, still := t.verdictKey(test, target); known && still && again == key && !ds.HasErrors() {
+		t.remember(ctx, key, target, v)
+	}
+	return ds
+}
+
+// runBuilt runs a test of a built target.
+func (t *Tester) runBuilt(ctx context.Context, test *TestConfig, built *Built, v *Verdict) diag.List {
+	target := built.Target
+	var ds diag.List
 	tensors, scalars, more := t.Builder.entryData(test, built.Plan)
 	if ds = append(ds, more...); ds.HasErrors() {
 		return ds
@@ -154,11 +177,11 @@ func (t *Tester) schedules(test *TestConfig) []exec.Schedule {
 // key covers everything that decides a verdict.
 func (t *Tester) key(ctx context.Context, test *TestConfig, built *Built, job *exec.Job, expect *expectation) (cache.Digest, error) {
 	k := cache.NewKey("Test").Str("tool", t.ToolID).Str("code", built.Code).Str("machine", fmt.Sprintf("%+v", t.Builder.WS.Config.Simulator)).Str("platform", job.Machine.Platform)
-	wire, err := ir.Marshal(built.Program)
+	program, places, err := ir.Fingerprint(built.Program)
 	if err != nil {
 		return cache.Digest{}, err
 	}
-	k.Bytes("program", wire)
+	k.Digest("program", cache.Digest{Hash: program}).Str("places", fmt.Sprint(hashPlaces(places))) // reports speak of them
 	t.Builder.addPlugins(k, built.Program)
 	if t.Toolchain != nil {
 		text, err := t.source(ctx, built)

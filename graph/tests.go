@@ -16,7 +16,14 @@ type Test struct {
 
 // NeedsCompiler reports that the test only runs as compiled C++: its orchestration or one of its kernels is hand-written.
 func (t *Test) NeedsCompiler() bool {
-	return t.Target.Hand != nil || slices.ContainsFunc(t.Target.Program.Funcs, func(f *ir.Function) bool { return f.External != nil })
+	switch x := t.Target; {
+	case x.Hand != nil:
+		return true
+	case x.Program == nil: // not loaded yet
+		return x.built != nil && len(x.built.External) > 0
+	default:
+		return slices.ContainsFunc(x.Program.Funcs, func(f *ir.Function) bool { return f.External != nil })
+	}
 }
 
 // Tests lists the tests of the targets, and those of C++ files that the patterns select, in the order of Pto.toml. Without patterns, a test whose target

@@ -119,19 +119,29 @@ func (b *Builder) load(v *variant) (*lang.Unit, diag.List) {
 	b.mu.Lock()
 	f, ok := b.units[key]
 	if !ok {
-		f = sync.OnceValues(func() (*lang.Unit, diag.List) {
-			c := b.WS.Config
-			unit, ds := lang.Load(v.source, lang.Options{Ops: b.Ops, Roots: append(slices.Clone(c.Workspace.Roots), "."), ReadFile: b.readSource, Parse: b.WS.parser(), Environ: c.Build.Env, Argv: c.Build.Argv,
-				Args: v.args, Entry: v.entry, Factory: v.factory, Skip: v.skip})
-			if v.factory == "" { // CheckArgs looks at all files: what one has no use for may be for another
-				ds = slices.DeleteFunc(ds, func(d *diag.Diagnostic) bool { return d.Code == lang.CodeArgs })
-			}
-			return unit, append(ds, unit.Warnings...).Sort()
-		})
+		f = sync.OnceValues(func() (*lang.Unit, diag.List) { return b.loadWith(v, b.readSource) })
 		b.units[key] = f
 	}
 	b.mu.Unlock()
 	return f()
+}
+
+// seed keeps a unit that was loaded elsewhere.
+func (b *Builder) seed(v *variant, unit *lang.Unit, ds diag.List) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.units[v.key()] = func() (*lang.Unit, diag.List) { return unit, ds }
+}
+
+// loadWith loads a variant through a reader of files.
+func (b *Builder) loadWith(v *variant, readFile func(string) ([]byte, error)) (*lang.Unit, diag.List) {
+	c := b.WS.Config
+	unit, ds := lang.Load(v.source, lang.Options{Ops: b.Ops, Roots: append(slices.Clone(c.Workspace.Roots), "."), ReadFile: readFile, Parse: b.WS.parser(), Environ: c.Build.Env, Argv: c.Build.Argv,
+		Args: v.args, Entry: v.entry, Factory: v.factory, Skip: v.skip})
+	if v.factory == "" { // CheckArgs looks at all files: what one has no use for may be for another
+		ds = slices.DeleteFunc(ds, func(d *diag.Diagnostic) bool { return d.Code == lang.CodeArgs })
+	}
+	return unit, append(ds, unit.Warnings...).Sort()
 }
 
 // FileTargets lists the targets of one source file, given by its path from the root, with the reports about it.
@@ -140,61 +150,71 @@ func (b *Builder) FileTargets(source string) ([]*Target, diag.List) {
 	var ds diag.List
 	for _, v := range b.variants(source) {
 		unit, more := b.load(v)
-		targets := targetsOf(source, unit)
-		if v.label == (Label{}) {
-			all = append(all, targets...)
-			ds.Add(more...)
-			continue
-		}
-		i := slices.IndexFunc(targets, func(t *Target) bool { return t.Label == v.label })
-		switch {
-		case i >= 0:
-			all = append(all, targets[i])
-			ds.Add(more...)
-		case v.entry != "" && slices.ContainsFunc(more, func(d *diag.Diagnostic) bool { return d.Code == lang.CodeEntry }):
-			ds.Add(diag.Errorf(CodeNoMatch, b.inConfig(v.label.String()), "%s has args, but %s has no @pl.jit entry '%s'", v.label, source, v.label.Func).
-				WithHint("args set the parameters of a @pl.jit entry; for the functions of a @pl.program class name the factory that makes it"))
-		case !more.HasErrors():
-			ds.Add(diag.Errorf(CodeNoMatch, b.inConfig(v.label.String()), "the program that factory %s of %s makes has no orchestration function '%s'",
-				v.factory, source, v.label.Func))
-		default:
-			ds.Add(more...)
-		}
+		targets, more := b.pick(v, unit, more)
+		all = append(all, targets...)
+		ds.Add(more...)
 	}
 	slices.SortStableFunc(all, func(x, y *Target) int { return x.Label.Compare(y.Label) })
 	return all, ds.Sort()
 }
 
-// CheckArgs reports arguments that no parameter takes: those of the command line that none of the files has, and those of Pto.toml that their
-// target has not. A factory's arguments are checked when it is called.
-func (b *Builder) CheckArgs(sources []string) diag.List {
+// pick lists the targets that a variant is for, with the reports about it.
+func (b *Builder) pick(v *variant, unit *lang.Unit, ds diag.List) ([]*Target, diag.List) {
+	targets := targetsOf(v.source, unit)
+	if v.label == (Label{}) {
+		return targets, ds
+	}
+	i := slices.IndexFunc(targets, func(t *Target) bool { return t.Label == v.label })
+	switch {
+	case i >= 0:
+		return targets[i : i+1], append(ds, b.unknownParams(v, unit, ds)...)
+	case v.entry != "" && slices.ContainsFunc(ds, func(d *diag.Diagnostic) bool { return d.Code == lang.CodeEntry }):
+		return nil, diag.List{diag.Errorf(CodeNoMatch, b.inConfig(v.label.String()), "%s has args, but %s has no @pl.jit entry '%s'", v.label, v.source, v.label.Func).
+			WithHint("args set the parameters of a @pl.jit entry; for the functions of a @pl.program class name the factory that makes it")}
+	case !ds.HasErrors():
+		return nil, diag.List{diag.Errorf(CodeNoMatch, b.inConfig(v.label.String()), "the program that factory %s of %s makes has no orchestration function '%s'",
+			v.factory, v.source, v.label.Func)}
+	}
+	return nil, ds
+}
+
+// unknownParams reports arguments of Pto.toml that their target has not.
+func (b *Builder) unknownParams(v *variant, unit *lang.Unit, errs diag.List) diag.List {
+	if v.factory != "" || errs.HasErrors() { // a factory's arguments are checked when it is called
+		return nil
+	}
 	var ds diag.List
-	var params []string
-	unknown := false // some parameters are
-	for _, source := range sources {
-		for _, v := range b.variants(source) {
-			if len(v.args) == 0 {
-				continue
-			}
-			unit, errs := b.load(v)
-			if v.factory != "" || errs.HasErrors() {
-				unknown = true
-				continue
-			}
-			params = append(params, unit.Params...)
-			c := b.WS.Config.Targets[v.label.String()]
-			for _, name := range slices.Sorted(maps.Keys(c.Args)) {
-				if !slices.Contains(unit.Params, name) {
-					d := diag.Errorf(lang.CodeArgs, b.inConfig(name), "%s has no parameter '%s' to set", v.label, name)
-					ds.Add(withParams(d, name, unit.Params))
-				}
-			}
+	c := b.WS.Config.Targets[v.label.String()]
+	for _, name := range slices.Sorted(maps.Keys(c.Args)) {
+		if !slices.Contains(unit.Params, name) {
+			d := diag.Errorf(lang.CodeArgs, b.inConfig(name), "%s has no parameter '%s' to set", v.label, name)
+			ds.Add(withParams(d, name, unit.Params))
 		}
 	}
-	if unknown {
-		return ds
+	return ds
+}
+
+// CheckArgs reports arguments of the command line that no entry of the files takes.
+func (b *Builder) CheckArgs(sources []string) diag.List {
+	if len(b.Args) == 0 {
+		return nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(b.Args)) {
+	var params []string
+	for _, source := range sources {
+		for _, v := range b.variants(source) {
+			unit, errs := b.load(v)
+			if v.factory != "" || errs.HasErrors() {
+				return nil // some parameters are not known
+			}
+			params = append(params, unit.Params...)
+		}
+	}
+	return unknownArgs(b.Args, params, sources)
+}
+
+func unknownArgs(args map[string]string, params, sources []string) diag.List {
+	var ds diag.List
+	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if !slices.Contains(params, name) {
 			d := diag.Errorf(lang.CodeArgs, diag.Span{}, "--arg %s: no entry of %s has a parameter of this name to set", name, strings.Join(sources, ", "))
 			ds.Add(withParams(d, name, params))
@@ -227,9 +247,7 @@ func (b *Builder) strayTargets(files []string) diag.List {
 }
 
 // inConfig is the place of a word in Pto.toml.
-func (b *Builder) inConfig(word string) diag.Span {
-	return lineOf(ConfigName, strings.Split(string(b.WS.Source(ConfigName)), "\n"), word)
-}
+func (b *Builder) inConfig(word string) diag.Span { return b.WS.inConfig(word) }
 
 // Literals writes TOML values as Python literals, the form of arguments.
 func Literals(values map[string]any) (map[string]string, error) {

@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"bytes"
 	"errors"
 	"io/fs"
 	"maps"
@@ -38,29 +37,20 @@ type Workspace struct {
 	sources map[string][]byte // files read so far, for reports
 }
 
-// Open finds the workspace of a folder: the nearest Pto.toml in it or above.
+// Open finds the workspace of a folder, the nearest Pto.toml in it or above, and reads that.
 func Open(dir string) (*Workspace, diag.List) {
-	abs, err := filepath.Abs(dir)
+	root, err := findRoot(dir)
 	if err != nil {
 		return nil, diag.AsList(err, CodeRead)
 	}
-	for d := abs; ; d = filepath.Dir(d) {
-		p := filepath.Join(d, ConfigName)
-		src, err := os.ReadFile(p)
-		if err == nil {
-			w := &Workspace{Root: d, sources: map[string][]byte{ConfigName: src}}
-			var ds diag.List
-			w.Config, ds = parseConfig(ConfigName, src)
-			return w, ds
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return nil, diag.List{diag.Errorf(CodeRead, diag.Span{File: p}, "cannot be read: %v", unwrapPath(err))}
-		}
-		if d == filepath.Dir(d) {
-			return nil, diag.List{diag.Errorf(CodeNoWorkspace, diag.Span{}, "no %s in %s or any folder above it", ConfigName, abs).
-				WithHint("`ptobuild init` makes a workspace here")}
-		}
+	src, err := os.ReadFile(filepath.Join(root, ConfigName))
+	if err != nil {
+		return nil, diag.List{diag.Errorf(CodeRead, diag.Span{File: filepath.Join(root, ConfigName)}, "cannot be read: %v", unwrapPath(err))}
 	}
+	w := &Workspace{Root: root, sources: map[string][]byte{ConfigName: src}}
+	var ds diag.List
+	w.Config, ds = parseConfig(ConfigName, src)
+	return w, ds
 }
 
 // ReadFile reads a file of the workspace by its slash-separated path from the root (or an absolute path) and keeps it for reports.
@@ -106,104 +96,51 @@ func (w *Workspace) Undeclared() []string {
 	return slices.Sorted(maps.Keys(w.undeclared))
 }
 
-// Source returns the text of a file that was read, for reports.
+// Source returns the text of a file, for reports.
 func (w *Workspace) Source(name string) []byte {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.sources[name]
+	if b, ok := w.sources[name]; ok {
+		return b
+	}
+	b, _ := os.ReadFile(w.Abs(name)) // a report without the text is still one
+	return b
 }
 
-// Concerns reports whether a change of a path may change the build: a Python file, a file that was read, or a folder that holds one.
-func (w *Workspace) Concerns(name string) bool {
-	if name == ConfigName || strings.HasSuffix(name, ".py") {
-		return true
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if _, read := w.sources[name]; read {
-		return true
-	}
-	for s := range w.sources {
-		if strings.HasPrefix(s, name+"/") {
-			return true
+// DataFiles are the files that tests read, by path from the root.
+func (w *Workspace) DataFiles() map[string]bool {
+	files := map[string]bool{}
+	for i := range w.Config.Tests {
+		t := &w.Config.Tests[i]
+		for _, in := range t.Inputs {
+			files[in.Npy] = true
+		}
+		for _, f := range t.Expect.Npy {
+			files[f] = true
+		}
+		for _, f := range t.Expect.Reference {
+			files[f] = true
+		}
+		for _, g := range t.Expect.Files {
+			found, _ := globFiles(w.Root, g) // running the test reports what is wrong with it
+			for _, f := range found {
+				files[f] = true
+			}
 		}
 	}
-	return false
+	return files
 }
 
 // Abs turns a path from the root into one that the operating system knows.
-func (w *Workspace) Abs(name string) string {
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(w.Root, filepath.FromSlash(name))
-}
+func (w *Workspace) Abs(name string) string { return absolute(w.Root, name) }
 
-// Here is the folder dir relative to the root, slash-separated, "" for the root itself.
-func (w *Workspace) Here(dir string) string {
-	rel, err := filepath.Rel(w.Root, dir)
+// Here is the folder dir relative to a workspace's root, slash-separated, "" for the root itself.
+func Here(root, dir string) string {
+	rel, err := filepath.Rel(root, dir)
 	if err != nil || rel == "." || strings.HasPrefix(rel, "..") {
 		return ""
 	}
 	return filepath.ToSlash(rel)
-}
-
-// A DSL source imports the language; one that only uses its decorators forgot to.
-var (
-	dslMark      = []byte("pypto")
-	decoratorUse = []byte("@pl.")
-)
-
-// SourceFiles lists the DSL sources by path from the root: those that the workspace's globs match, or by default every .py file that mentions pypto.
-func (w *Workspace) SourceFiles() ([]string, diag.List) {
-	if globs := w.Config.Workspace.Sources; len(globs) > 0 {
-		var files []string
-		var ds diag.List
-		for _, g := range globs {
-			found, err := globFiles(w.Root, g)
-			if err != nil {
-				ds.Add(diag.Errorf(CodeConfig, lineOf(ConfigName, strings.Split(string(w.Source(ConfigName)), "\n"), g), "sources pattern %q: %v", g, err))
-				continue
-			}
-			files = append(files, found...)
-		}
-		slices.Sort(files)
-		return slices.Compact(files), ds
-	}
-	var files []string
-	err := filepath.WalkDir(w.Root, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name := d.Name()
-		if d.IsDir() {
-			if p != w.Root && skipDir(name) {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if !strings.HasSuffix(name, ".py") {
-			return nil
-		}
-		rel, err := filepath.Rel(w.Root, p)
-		if err != nil {
-			return err
-		}
-		rel = filepath.ToSlash(rel)
-		b, err := w.ReadFile(rel)
-		if err != nil {
-			return err
-		}
-		if bytes.Contains(b, dslMark) || bytes.Contains(b, decoratorUse) {
-			files = append(files, rel)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, diag.List{diag.Errorf(CodeRead, diag.Span{File: w.Root}, "listing sources: %v", unwrapPath(err))}
-	}
-	slices.Sort(files)
-	return files, nil
 }
 
 // globFiles lists the files that a pattern with ** matches, by path from the root.

@@ -42,6 +42,9 @@ type encoder struct {
 	expand   expansion
 	depth    int
 	err      error
+
+	abstract bool        // leave out places and comments (Fingerprint)
+	places   []diag.Span // met so, in order
 }
 
 func newEncoder(t *VarTable) *encoder {
@@ -135,7 +138,17 @@ func (e *encoder) strs(w *writer, ss []string) {
 	}
 }
 
+func (e *encoder) comments(w *writer, cs []string) {
+	if !e.abstract {
+		e.strs(w, cs)
+	}
+}
+
 func (e *encoder) span(w *writer, s diag.Span) {
+	if e.abstract {
+		e.places = append(e.places, s)
+		return
+	}
 	if s == (diag.Span{}) {
 		w.byte(0)
 		return
@@ -528,17 +541,17 @@ func (e *encoder) stmt(w *writer, s Stmt) {
 		w.byte(wireAssign)
 		e.expr(w, s.Value)
 		e.definition(w, s.Var)
-		e.strs(w, s.Comments)
+		e.comments(w, s.Comments)
 		e.span(w, s.Pos)
 	case *Eval:
 		w.byte(wireEval)
 		e.expr(w, s.X)
-		e.strs(w, s.Comments)
+		e.comments(w, s.Comments)
 		e.span(w, s.Pos)
 	case *If:
 		w.byte(wireIf)
 		e.span(w, s.Pos)
-		e.strs(w, s.Comments)
+		e.comments(w, s.Comments)
 		e.expr(w, s.Cond)
 		e.block(w, s.Then)
 		e.block(w, s.Else)
@@ -546,7 +559,7 @@ func (e *encoder) stmt(w *writer, s Stmt) {
 	case *For:
 		w.byte(wireFor)
 		e.span(w, s.Pos)
-		e.strs(w, s.Comments)
+		e.comments(w, s.Comments)
 		e.definition(w, s.Var)
 		e.expr(w, s.Start)
 		e.expr(w, s.Stop)
@@ -559,7 +572,7 @@ func (e *encoder) stmt(w *writer, s Stmt) {
 	case *While:
 		w.byte(wireWhile)
 		e.span(w, s.Pos)
-		e.strs(w, s.Comments)
+		e.comments(w, s.Comments)
 		e.carries(w, s.Carries)
 		e.expr(w, s.Cond)
 		e.block(w, s.Body)
@@ -570,7 +583,7 @@ func (e *encoder) stmt(w *writer, s Stmt) {
 	case *Return:
 		w.byte(wireReturn)
 		e.exprs(w, s.Values)
-		e.strs(w, s.Comments)
+		e.comments(w, s.Comments)
 		e.span(w, s.Pos)
 	case *Branch:
 		w.byte(wireBranch)
@@ -579,7 +592,7 @@ func (e *encoder) stmt(w *writer, s Stmt) {
 	case *Scope:
 		w.byte(wireScope)
 		e.span(w, s.Pos)
-		e.strs(w, s.Comments)
+		e.comments(w, s.Comments)
 		w.byte(byte(s.Kind))
 		e.str(w, s.NameHint)
 		w.bool(s.Manual)
@@ -658,6 +671,6 @@ func (e *encoder) function(w *writer, f *Function) {
 	w.byte(byte(f.Split))
 	w.bool(f.DualAIV)
 	e.attrs(w, f.Attrs)
-	e.strs(w, f.Comments)
+	e.comments(w, f.Comments)
 	e.block(w, f.Body)
 }

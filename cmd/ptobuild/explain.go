@@ -38,10 +38,12 @@ type codeTitle struct {
 
 func (a *app) explainCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain [CODE]",
-		Short: "Explain the code of a report",
-		Long:  "Prints what a code such as PTO-D001 means, an example that is wrong in this way, and what to do about it; without a code, all of them.",
-		Args:  cobra.MaximumNArgs(1),
+		Use:   "explain [CODE|PATTERN]",
+		Short: "Explain the code of a report, or why a target was built",
+		Long: "Prints what a code such as PTO-D001 means, an example that is wrong in this way, and what to do about it; without a code, all of them.\n" +
+			"For a target (//folder/file:function, or a pattern or path) it tells which actions ran when it was last brought up to date, and why: which\n" +
+			"file and which function changed.",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.listCodes()
@@ -54,8 +56,11 @@ func (a *app) explainCommand() *cobra.Command {
 // codeForm is a code as people type it: pto-d001, D001.
 var codeForm = regexp.MustCompile(`^(?i:PTO-)?([A-Za-z]\d{1,3})$`)
 
-// explain explains a code. The forms of labels ("//…", a path) are free for other subjects.
+// explain explains a code, or what has the form of a label or path.
 func (a *app) explain(what string) error {
+	if strings.ContainsAny(what, "/:.") {
+		return a.explainTargets(what)
+	}
 	c := catalogue.Load()
 	code := strings.ToUpper(what)
 	if m := codeForm.FindStringSubmatch(what); m != nil {

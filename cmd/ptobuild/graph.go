@@ -51,7 +51,7 @@ func (a *app) graph(ctx context.Context, args []string, format string) error {
 	if err != nil {
 		return err
 	}
-	ps, err := a.patterns(ws, args)
+	ps, err := a.patterns(ws.Root, args)
 	if err != nil {
 		return err
 	}

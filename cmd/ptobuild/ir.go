@@ -136,7 +136,7 @@ func (a *app) resolve(ctx context.Context, what string, lf *loadFlags) (*graph.B
 			programs = unit.Programs
 		}
 	} else {
-		ps, err := a.patterns(ws, []string{what})
+		ps, err := a.patterns(ws.Root, []string{what})
 		if err != nil {
 			return nil, nil, nil, err
 		}

@@ -30,6 +30,12 @@ func (f *loadFlags) registerRoot(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.factory, "factory", "", "take the program that the function `NAME` of the file returns")
 }
 
+// request is what the flags say, as part of what a build depends on.
+func (f *loadFlags) request(profile string) (graph.Request, error) {
+	args, err := pairs("arg", f.args)
+	return graph.Request{Profile: profile, Args: args, Entry: f.entry, Factory: f.factory}, err
+}
+
 // builder makes the builder of a command, which loads files as f says. It ends with the command, or when closeBuilder is called.
 func (a *app) builder(ctx context.Context, ws *graph.Workspace, profile string, f *loadFlags) (*graph.Builder, error) {
 	a.ws = ws

@@ -13,10 +13,17 @@ import (
 	"github.com/ptobuild/ptobuild/runtime/native"
 )
 
+// asTool makes the test binary the tool under its own name.
+const asTool = "PTOBUILD_TEST_AS_TOOL"
+
 // The test binary is the tool: under the name ptobuild it is the command, and re-executed with ChildArg it is the child of a compiled run.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == native.ChildArg {
 		native.ChildMain()
+	}
+	if os.Getenv(asTool) != "" {
+		os.Unsetenv(asTool)
+		os.Exit(Main())
 	}
 	testscript.Main(m, map[string]func(){"ptobuild": func() { os.Exit(Main()) }})
 }

@@ -73,6 +73,14 @@ func (a *app) openCache() cache.Store {
 	return nil
 }
 
+// localStore is the part of the store on this machine: results that are made faster than they are fetched are kept only there.
+func (a *app) localStore() cache.Store {
+	if a.openCache() == nil || a.store.local == nil {
+		return nil
+	}
+	return a.store.local
+}
+
 func (a *app) newStore(config graph.CacheConfig) *openStore {
 	s := &openStore{config: config, began: time.Now(), wait: defaultUploadWait}
 	if config.UploadWait != "" {

@@ -98,7 +98,12 @@ func (a *app) test(ctx context.Context, args []string, f testFlags) error {
 	if err != nil {
 		return err
 	}
-	ps, err := a.patterns(ws, args)
+	s, err := a.session()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	ps, err := a.patterns(ws.Root, args)
 	if err != nil {
 		return err
 	}
@@ -106,7 +111,15 @@ func (a *app) test(ctx context.Context, args []string, f testFlags) error {
 	if err != nil {
 		return err
 	}
-	targets, ds := b.Targets(ps)
+	req, err := f.load.request("")
+	if err != nil {
+		return err
+	}
+	rep := a.unchanged(s, req, ps)
+	if rep == nil {
+		rep = s.Build(ctx, b, ps, graph.BuildOptions{Request: req, Jobs: f.jobs, KeepGoing: true, Store: a.localStore()})
+	}
+	targets, ds := s.Targets(ps), rep.Diagnostics
 	res := &testResult{Diagnostics: ds}
 	if ds.HasErrors() && len(targets) == 0 {
 		return a.fail(ds, ws, exitOf(ctx, ds))
@@ -140,7 +153,7 @@ func (a *app) test(ctx context.Context, args []string, f testFlags) error {
 		defer mu.Unlock()
 		res.Tests[i] = v
 		for printed < len(tests) && res.Tests[printed] != nil {
-			a.verdict(ws, res.Tests[printed], width)
+			a.verdict(ws, res.Tests[printed], width, res.Diagnostics)
 			printed++
 		}
 		if printed < len(tests) {
@@ -162,8 +175,8 @@ func (a *app) test(ctx context.Context, args []string, f testFlags) error {
 	return a.endTest(ctx, res, time.Since(start))
 }
 
-// verdict prints the line of one test and its reports.
-func (a *app) verdict(ws *graph.Workspace, v *graph.Verdict, width int) {
+// verdict prints the line of one test and those of its reports that were not told before.
+func (a *app) verdict(ws *graph.Workspace, v *graph.Verdict, width int, told diag.List) {
 	if a.ui.JSON {
 		return
 	}
@@ -201,13 +214,20 @@ func (a *app) verdict(ws *graph.Workspace, v *graph.Verdict, width int) {
 	for _, l := range v.Accuracy.Lines() {
 		a.ui.Printf("      %s\n", l)
 	}
-	a.ui.Report(v.Diags, ws.Source)
+	a.ui.Report(without(v.Diags, told), ws.Source)
 	if v.Advice != nil {
 		for _, l := range v.Advice.Lines() {
 			a.ui.Printf("      %s\n", l)
 		}
 		a.ui.Report(v.Advice.Notes, ws.Source)
 	}
+}
+
+// without leaves out reports that were printed before.
+func without(ds, told diag.List) diag.List {
+	return slices.DeleteFunc(slices.Clone(ds), func(d *diag.Diagnostic) bool {
+		return slices.ContainsFunc(told, func(t *diag.Diagnostic) bool { return t.Code == d.Code && t.Span == d.Span && t.Message == d.Message })
+	})
 }
 
 func (a *app) endTest(ctx context.Context, res *testResult, took time.Duration) error {

@@ -18,6 +18,19 @@ func (a *app) open() (*graph.Workspace, error) {
 	return ws, a.replacePlugins(ws)
 }
 
+// session opens the workspace of the command's folder without reading Pto.toml.
+func (a *app) session() (*graph.Session, error) {
+	return graph.OpenSession(a.dir, "/proc/self/exe", toolID)
+}
+
+// unchanged answers a build that has nothing to do. With a plugin that takes another's place for this run nothing is known.
+func (a *app) unchanged(s *graph.Session, req graph.Request, ps []graph.Pattern) *graph.Report {
+	if len(a.dev) > 0 {
+		return nil
+	}
+	return s.Unchanged(req, ps)
+}
+
 // path is a path of the command line as seen from the command's folder.
 func (a *app) path(p string) string {
 	if filepath.IsAbs(p) {
@@ -52,6 +65,9 @@ func (a *app) fail(ds diag.List, ws *graph.Workspace, code int) error {
 	return exitError{code}
 }
 
+// report prints reports for people.
+func (a *app) report(ds diag.List, ws *graph.Workspace) { a.ui.Report(ds, sourceOf(ws)) }
+
 // sourceOf gives the texts that reports quote, of no workspace none.
 func sourceOf(ws *graph.Workspace) func(string) []byte {
 	if ws == nil {
@@ -61,16 +77,16 @@ func sourceOf(ws *graph.Workspace) func(string) []byte {
 }
 
 // patterns reads the command's patterns relative to its folder.
-func (a *app) patterns(ws *graph.Workspace, args []string) ([]graph.Pattern, error) {
+func (a *app) patterns(root string, args []string) ([]graph.Pattern, error) {
 	abs, err := filepath.Abs(a.dir)
 	if err != nil {
 		return nil, err
 	}
-	here := ws.Here(abs)
+	here := graph.Here(root, abs)
 	var ps []graph.Pattern
 	for _, arg := range args {
 		if filepath.IsAbs(arg) && !hasLabelPrefix(arg) {
-			if rel, err := filepath.Rel(ws.Root, arg); err == nil {
+			if rel, err := filepath.Rel(root, arg); err == nil {
 				arg = "//" + filepath.ToSlash(rel)
 			}
 		}

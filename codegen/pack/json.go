@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/ptobuild/ptobuild/codegen/orch"
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir/plan"
 )
@@ -77,17 +78,84 @@ func kernelsJSON(f *plan.File) []byte {
 	return w.b
 }
 
-// sourceMap says where the lines and tasks of the C++ come from.
-func sourceMap(u Unit) []byte {
-	f := u.Plan
+// Map is a source map: where the lines and tasks of the C++ come from.
+type Map struct {
+	Function string
+	Lines    []MapLines
+	Tasks    []MapTask
+	Barriers []MapBarrier
+}
+
+// MapLines is a stretch of lines of the C++.
+type MapLines struct {
+	First, Last int
+	Span        diag.Span
+}
+
+// MapTask is a task of the C++, by its ordinal.
+type MapTask struct {
+	Task    int
+	Kernel  string
+	FuncIDs []int
+	Span    diag.Span
+}
+
+// MapBarrier is a dependency-only task.
+type MapBarrier struct {
+	Barrier int
+	Span    diag.Span
+}
+
+// MapOf makes the source map of an orchestration function.
+func MapOf(f *plan.File, lines []orch.LineSpan) *Map {
+	m := &Map{Function: f.Func, Lines: make([]MapLines, len(lines))}
+	for i, l := range lines {
+		m.Lines[i] = MapLines{l.First, l.Last, l.Span}
+	}
+	plan.Walk(f.Body, func(s plan.Stmt) bool {
+		switch s := s.(type) {
+		case *plan.Task:
+			t := MapTask{Task: int(s.Ordinal), Kernel: s.Label, Span: s.Pos}
+			for _, k := range s.Kernels {
+				if k >= 0 {
+					t.FuncIDs = append(t.FuncIDs, int(k))
+				}
+			}
+			m.Tasks = append(m.Tasks, t)
+		case *plan.Dummy:
+			m.Barriers = append(m.Barriers, MapBarrier{int(s.Ordinal), s.Pos})
+		}
+		return true
+	})
+	return m
+}
+
+// Name is the path of the file.
+func (m *Map) Name() string { return m.Function + ".map.json" }
+
+// Spans calls f for every place, in an order that depends on nothing but the map.
+func (m *Map) Spans(f func(*diag.Span)) {
+	for i := range m.Lines {
+		f(&m.Lines[i].Span)
+	}
+	for i := range m.Tasks {
+		f(&m.Tasks[i].Span)
+	}
+	for i := range m.Barriers {
+		f(&m.Barriers[i].Span)
+	}
+}
+
+// JSON is the content of the file.
+func (m *Map) JSON() []byte {
 	w := &writer{}
 	w.raw("{\n  \"version\": 1,\n  \"function\": ")
-	w.str(f.Func)
+	w.str(m.Function)
 	w.raw(",\n  \"code\": ")
-	w.str("orchestration/" + f.Func + ".cpp")
+	w.str("orchestration/" + m.Function + ".cpp")
 	w.raw(",\n  \"lines\": ")
-	w.list("  ", len(u.Lines), func(i int) {
-		l := &u.Lines[i]
+	w.list("  ", len(m.Lines), func(i int) {
+		l := &m.Lines[i]
 		w.raw(`{"first": `)
 		w.int(int64(l.First))
 		w.raw(`, "last": `)
@@ -96,45 +164,30 @@ func sourceMap(u Unit) []byte {
 		w.span(l.Span)
 		w.raw("}")
 	})
-	var tasks []*plan.Task
-	var barriers []*plan.Dummy
-	plan.Walk(f.Body, func(s plan.Stmt) bool {
-		switch s := s.(type) {
-		case *plan.Task:
-			tasks = append(tasks, s)
-		case *plan.Dummy:
-			barriers = append(barriers, s)
-		}
-		return true
-	})
 	w.raw(",\n  \"tasks\": ")
-	w.list("  ", len(tasks), func(i int) {
-		t := tasks[i]
+	w.list("  ", len(m.Tasks), func(i int) {
+		t := &m.Tasks[i]
 		w.raw(`{"task": `)
-		w.int(int64(t.Ordinal))
+		w.int(int64(t.Task))
 		w.raw(`, "kernel": `)
-		w.str(t.Label)
+		w.str(t.Kernel)
 		w.raw(`, "func_ids": [`)
-		n := 0
-		for _, k := range t.Kernels {
-			if k < 0 {
-				continue
-			}
-			if n++; n > 1 {
+		for n, k := range t.FuncIDs {
+			if n > 0 {
 				w.raw(", ")
 			}
 			w.int(int64(k))
 		}
 		w.raw("], ")
-		w.span(t.Pos)
+		w.span(t.Span)
 		w.raw("}")
 	})
 	w.raw(",\n  \"barriers\": ")
-	w.list("  ", len(barriers), func(i int) {
+	w.list("  ", len(m.Barriers), func(i int) {
 		w.raw(`{"barrier": `)
-		w.int(int64(barriers[i].Ordinal))
+		w.int(int64(m.Barriers[i].Barrier))
 		w.raw(", ")
-		w.span(barriers[i].Pos)
+		w.span(m.Barriers[i].Span)
 		w.raw("}")
 	})
 	w.raw("\n}\n")

@@ -71,12 +71,21 @@ func program(prefix string, units []Unit) []File {
 }
 
 func unit(prefix string, u Unit) []File {
-	name := u.Plan.Func
+	files := Unplaced(u.Plan, u.Code)
+	m := MapOf(u.Plan, u.Lines)
+	files = append(files, File{m.Name(), m.JSON()})
+	for i := range files {
+		files[i].Path = prefix + files[i].Path
+	}
+	return files
+}
+
+// Unplaced are the outputs of one orchestration function that are the same wherever its source stands: all but the source map.
+func Unplaced(f *plan.File, code string) []File {
 	return []File{
-		{prefix + "orchestration/" + name + ".cpp", []byte(u.Code)},
-		{prefix + "kernels.json", kernelsJSON(u.Plan)},
-		{prefix + "kernel_config.py", kernelConfig(u.Plan)},
-		{prefix + name + ".map.json", sourceMap(u)},
+		{"orchestration/" + f.Func + ".cpp", []byte(code)},
+		{"kernels.json", kernelsJSON(f)},
+		{"kernel_config.py", kernelConfig(f)},
 	}
 }
 

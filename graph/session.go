@@ -1,0 +1,304 @@
+package graph
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ptobuild/ptobuild/graph/state"
+	"github.com/ptobuild/ptobuild/internal/diag"
+)
+
+// stateFile is where a workspace keeps its state.
+const stateFile = StateDir + "/state"
+
+// Session is a workspace together with what is remembered of earlier builds. What Unchanged can answer needs neither Pto.toml nor any source.
+type Session struct {
+	Root string // of the workspace
+
+	root   *state.Root
+	exe    string
+	toolID func(exe string) string
+
+	// What look found.
+	stamp   state.Stamp // of exe
+	tool    string      // identity of exe: what another binary built is not trusted
+	old     *state.State
+	changes *state.Changes
+}
+
+// OpenSession finds the workspace of a folder. exe is the binary that runs, toolID computes its identity.
+func OpenSession(dir, exe string, toolID func(exe string) string) (*Session, error) {
+	root, err := findRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{Root: root, exe: exe, toolID: toolID}
+	if s.root, err = state.OpenRoot(root); err != nil {
+		return nil, diag.Errorf(CodeRead, diag.Span{File: root}, "cannot be opened: %v", err)
+	}
+	return s, nil
+}
+
+// look reads the state and looks at everything in it that concerns the patterns, the first time it is called.
+func (s *Session) look(ps []Pattern) {
+	if s.old != nil {
+		return
+	}
+	s.old, s.changes = state.Load(filepath.Join(s.Root, filepath.FromSlash(stateFile)), s.root, OutDir, func(source string) bool { return selects(ps, source) })
+	if s.old == nil {
+		s.old, s.changes = &state.State{Partial: true}, &state.Changes{}
+	}
+	s.stamp = state.LookAt(s.exe).Stamp
+	if s.tool = s.old.Tool; s.old.Exe != s.stamp {
+		s.tool = s.toolID(s.exe)
+	}
+}
+
+// Close frees what the session holds.
+func (s *Session) Close() {
+	if s.root != nil {
+		s.root.Close()
+		s.root = nil
+	}
+}
+
+// Touch tells a session that was used before that these paths, from the root, may have changed. Everything else is taken to be as the last build left it.
+func (s *Session) Touch(paths []string) {
+	s.look(nil)
+	for _, p := range paths {
+		if i, ok := s.old.Find(p); ok && !slices.Contains(s.changes.Files, i) {
+			s.changes.Files = append(s.changes.Files, i)
+		}
+		s.touchDir(p)
+		for dir := path.Dir(p); ; dir = path.Dir(dir) { // in a new folder: the nearest that was there
+			if s.touchDir(dir) || dir == "." || dir == "/" || dir == ".." {
+				break
+			}
+		}
+	}
+	slices.Sort(s.changes.Files)
+	slices.Sort(s.changes.Dirs)
+}
+
+// touchDir notes that a folder may have changed. It reports whether the last build knew it.
+func (s *Session) touchDir(dir string) bool {
+	if dir == "." {
+		dir = ""
+	}
+	i, ok := s.old.FindDir(dir)
+	if ok && !slices.Contains(s.changes.Dirs, i) {
+		s.changes.Dirs = append(s.changes.Dirs, i)
+	}
+	return ok
+}
+
+// Rescan tells a session that anything may have changed: the next build looks at every file.
+func (s *Session) Rescan() {
+	if s.old != nil {
+		s.changes = s.old.Check(s.root, OutDir, func(string) bool { return true })
+	}
+}
+
+// Concerns gives a function that reports whether a change of a path, from the root, may change a build: a Python file, a file that was read, or a folder with
+// one. It goes by the last build.
+func (s *Session) Concerns() func(name string) bool {
+	st := s.old
+	return func(name string) bool {
+		if name == ConfigName || strings.HasSuffix(name, ".py") || st == nil {
+			return true
+		}
+		if _, ok := st.FindDir(name); ok {
+			return true
+		}
+		i, ok := st.Find(name)
+		return ok || i < len(st.Files) && strings.HasPrefix(st.Files[i].Path, name+"/")
+	}
+}
+
+// Outside lists the folders that hold files that were read but do not lie below the root.
+func (s *Session) Outside() []string {
+	var dirs []string
+	for _, f := range s.old.Files {
+		if strings.HasPrefix(f.Path, "../") {
+			if d := absolute(s.Root, path.Dir(f.Path)); !slices.Contains(dirs, d) {
+				dirs = append(dirs, d)
+			}
+		}
+	}
+	return dirs
+}
+
+// Save writes the state, when a build was told not to.
+func (s *Session) Save() {
+	if s.old != nil {
+		_ = s.old.Write(filepath.Join(s.Root, filepath.FromSlash(stateFile))) // without it the next build does more
+	}
+}
+
+// Request is what a command line says about how sources are loaded and built.
+type Request struct {
+	Profile        string
+	Args           map[string]string
+	Entry, Factory string
+}
+
+func (r *Request) digest() state.Digest {
+	b, _ := json.Marshal(r) // cannot fail: strings; maps are sorted
+	return sha256.Sum256(b)
+}
+
+// selects reports whether patterns may select targets of a source.
+func selects(ps []Pattern, source string) bool {
+	for _, p := range ps {
+		if p.MatchFile(trimPy(source)) {
+			return true
+		}
+	}
+	return len(ps) == 0
+}
+
+// selectsTarget reports whether patterns select a target.
+func selectsTarget(ps []Pattern, l Label) bool {
+	for _, p := range ps {
+		if p.Match(l) {
+			return true
+		}
+	}
+	return len(ps) == 0
+}
+
+// Unchanged answers a build for which there is nothing to do: nothing that it reads changed since the last one, which had no errors, and all outputs
+// are in place. Otherwise it gives nil.
+func (s *Session) Unchanged(req Request, ps []Pattern) *Report {
+	s.look(ps)
+	st := s.old
+	if st.Partial || st.Exe != s.stamp || st.Request != req.digest() || !s.changes.None() {
+		return nil
+	}
+	rep := &Report{Targets: make([]Outcome, 0, len(st.Sources))}
+	used := make([]bool, len(ps))
+	for si := range st.Sources {
+		src := &st.Sources[si]
+		if !selects(ps, src.Path) {
+			continue
+		}
+		if len(src.Units) == 0 {
+			return nil
+		}
+		for ui := range src.Units {
+			u := &src.Units[ui]
+			if u.Stale {
+				return nil
+			}
+			if len(u.Warnings) > 0 {
+				rep.Diagnostics.Add(decodeReports(u.Warnings)...)
+			}
+			for ti := range u.Targets {
+				t := &u.Targets[ti]
+				l := Label{trimPy(src.Path), t.Func}
+				if !selectsTarget(ps, l) {
+					continue
+				}
+				if t.Key == (state.Digest{}) {
+					return nil
+				}
+				for i, p := range ps {
+					used[i] = used[i] || p.Match(l)
+				}
+				if len(t.Warnings) > 0 {
+					rep.Diagnostics.Add(decodeReports(t.Warnings)...)
+				}
+				rep.Targets = append(rep.Targets, Outcome{Label: l, OK: true})
+			}
+		}
+	}
+	for _, u := range used {
+		if !u {
+			return nil // a pattern that selects nothing is an error
+		}
+	}
+	rep.sort()
+	return rep
+}
+
+// Targets lists the targets that patterns select, as the last build found them, by label. They are loaded when something asks for what is in them.
+func (s *Session) Targets(ps []Pattern) []*Target {
+	var out []*Target
+	for si := range s.old.Sources {
+		src := &s.old.Sources[si]
+		if !selects(ps, src.Path) {
+			continue
+		}
+		for ui := range src.Units {
+			for ti := range src.Units[ui].Targets {
+				t := &src.Units[ui].Targets[ti]
+				if l := (Label{trimPy(src.Path), t.Func}); selectsTarget(ps, l) {
+					out = append(out, &Target{Label: l, Source: src.Path, Pos: targetSpan(t, src.Path), built: t})
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b *Target) int { return a.Label.Compare(b.Label) })
+	return out
+}
+
+// Source reads a file for reports.
+func (s *Session) Source(name string) []byte {
+	b, _ := os.ReadFile(absolute(s.Root, name)) // a report without the text is still one
+	return b
+}
+
+// Open reads Pto.toml.
+func (s *Session) Open() (*Workspace, diag.List) { return Open(s.Root) }
+
+// encodeReports writes reports for the state, nothing for none.
+func encodeReports(ds diag.List) []byte {
+	if len(ds) == 0 {
+		return nil
+	}
+	b, _ := json.Marshal(ds) // cannot fail: texts and numbers
+	return b
+}
+
+func decodeReports(b []byte) diag.List {
+	var ds diag.List
+	if len(b) > 0 {
+		_ = json.Unmarshal(b, &ds) // encodeReports wrote it
+	}
+	return ds
+}
+
+// findRoot finds the nearest folder with a Pto.toml, from dir upwards.
+func findRoot(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", diag.AsList(err, CodeRead)
+	}
+	for d := abs; ; d = filepath.Dir(d) {
+		_, err := os.Stat(filepath.Join(d, ConfigName))
+		if err == nil {
+			return d, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", diag.Errorf(CodeRead, diag.Span{File: filepath.Join(d, ConfigName)}, "cannot be read: %v", unwrapPath(err))
+		}
+		if d == filepath.Dir(d) {
+			return "", diag.Errorf(CodeNoWorkspace, diag.Span{}, "no %s in %s or any folder above it", ConfigName, abs).
+				WithHint("`ptobuild init` makes a workspace here")
+		}
+	}
+}
+
+func absolute(root, name string) string {
+	if path.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(root, filepath.FromSlash(name))
+}

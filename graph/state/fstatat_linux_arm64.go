@@ -1,0 +1,5 @@
+package state
+
+import "syscall"
+
+const sysFstatat = syscall.SYS_FSTATAT

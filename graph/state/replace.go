@@ -1,0 +1,59 @@
+package state
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+)
+
+// tempPrefix starts the names of files that are being written; the process id and a number follow.
+const tempPrefix = ".tmp-"
+
+var temps atomic.Uint64
+
+// Replace writes a file beside its place and renames it there, with the mode that a new file has: readers, and later builds, see the old content or the
+// new. It returns the new file's stamp. Missing folders are made.
+func Replace(name string, content []byte) (Stamp, error) {
+	tmp := filepath.Join(filepath.Dir(name), tempPrefix+strconv.Itoa(os.Getpid())+"-"+strconv.FormatUint(temps.Add(1), 10))
+	open := func() (*os.File, error) { return os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) }
+	f, err := open()
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			return Unknown, err
+		}
+		f, err = open()
+	}
+	if err != nil {
+		return Unknown, err
+	}
+	defer f.Close()
+	if _, err = f.Write(content); err == nil {
+		err = os.Rename(tmp, name)
+	}
+	if err != nil {
+		os.Remove(tmp)
+		return Unknown, err
+	}
+	return LookFile(f.Fd()).Stamp, nil // renaming changed its times
+}
+
+// sweep removes what processes left that were killed while they wrote into a folder.
+func sweep(dir string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		rest, ok := strings.CutPrefix(e.Name(), tempPrefix)
+		pid, _, _ := strings.Cut(rest, "-")
+		n, err := strconv.Atoi(pid)
+		if ok && err == nil && errors.Is(syscall.Kill(n, 0), syscall.ESRCH) {
+			os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package graph
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/ptobuild/ptobuild/cache"
+	"github.com/ptobuild/ptobuild/graph/state"
+	"github.com/ptobuild/ptobuild/internal/diag"
+)
+
+// A test that passed is not run again while nothing that decides its verdict changed. What does is known without building the target, from the last build: so
+// a test of a function that was not edited costs the look at a few files.
+
+// verdictKey covers everything that decides the verdict of a test but where its target stands. It is not known for a target that was not built by a session,
+// or when a file that the test reads cannot be read.
+func (t *Tester) verdictKey(test *TestConfig, target *Target) (cache.Digest, bool) {
+	if target.built == nil || target.built.Key == (state.Digest{}) || len(target.built.External) > 0 {
+		return cache.Digest{}, false
+	}
+	what := *test
+	what.Name, what.Line = "", 0
+	text, err := json.Marshal(&what)
+	if err != nil {
+		return cache.Digest{}, false
+	}
+	c := t.Builder.WS.Config
+	k := cache.NewKey("Verdict").Str("tool", t.ToolID).Digest("target", cache.Digest{Hash: target.built.Key}).Bytes("test", text).
+		Str("schedules", fmt.Sprint(t.schedules(test))).Str("machine", fmt.Sprintf("%+v", c.Simulator)).Str("build", fmt.Sprintf("%+v", c.Build))
+	t.Builder.addPlugins(k)
+	if t.Toolchain != nil {
+		k.Digest("compiler", t.Toolchain.Key(nil))
+	}
+	files, err := t.filesOf(test)
+	if err != nil {
+		return cache.Digest{}, false
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(t.Builder.WS.Abs(f))
+		if err != nil {
+			return cache.Digest{}, false
+		}
+		k.Str("file", f).Bytes("content", b)
+	}
+	return k.Sum(), true
+}
+
+// filesOf lists the files that a test reads.
+func (t *Tester) filesOf(test *TestConfig) ([]string, error) {
+	var files []string
+	for _, name := range sortedKeys(test.Inputs) {
+		if f := test.Inputs[name].Npy; f != "" {
+			files = append(files, f)
+		}
+	}
+	for _, name := range sortedKeys(test.Expect.Npy) {
+		files = append(files, test.Expect.Npy[name])
+	}
+	if len(test.Expect.Reference) == 0 {
+		return files, nil
+	}
+	more, err := t.referenceFiles(test)
+	return append(files, more...), err
+}
+
+// keptVerdict is what is kept of a verdict.
+type keptVerdict struct {
+	Verdict *Verdict
+	Places  uint64 // hash of where the target stood, when there are reports; they are good only there
+}
+
+// recall reads a verdict that was kept.
+func (t *Tester) recall(ctx context.Context, key cache.Digest, target *Target, v *Verdict) bool {
+	if t.Engine.Store == nil {
+		return false
+	}
+	r := t.Engine.lookup(ctx, &Action{Key: key})
+	if r == nil {
+		return false
+	}
+	var kept keptVerdict
+	if json.Unmarshal(r.Outputs[verdictName], &kept) != nil || kept.Verdict == nil || len(kept.Verdict.Diags) > 0 && kept.Places != target.built.Places {
+		return false
+	}
+	name, label := v.Test, v.Target
+	*v = *kept.Verdict
+	v.Test, v.Target = name, label
+	return true
+}
+
+// remember keeps a verdict.
+func (t *Tester) remember(ctx context.Context, key cache.Digest, target *Target, v *Verdict) {
+	kept := *v
+	kept.Diags = append(diag.List(nil), v.Diags...)
+	b, err := json.Marshal(keptVerdict{&kept, target.built.Places})
+	if err == nil {
+		t.Engine.save(ctx, &Action{Key: key}, map[string][]byte{verdictName: b})
+	}
+}
+
+const verdictName = "verdict.json"

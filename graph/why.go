@@ -1,0 +1,88 @@
+package graph
+
+import (
+	"fmt"
+
+	"github.com/ptobuild/ptobuild/graph/state"
+)
+
+// Step is one action of a target: whether it ran when the target was last brought up to date, and why.
+type Step struct {
+	Action string `json:"action"` // Load, Passes, Generate
+	Ran    bool   `json:"ran"`    // else its result was known
+	Why    string `json:"why"`
+	Build  uint64 `json:"build"` // in which build
+}
+
+// Explanation tells how a target came to be what it is.
+type Explanation struct {
+	Target string   `json:"target"`
+	Builds uint64   `json:"builds"` // of this workspace so far that ran anything
+	Inputs []string `json:"inputs"` // files that loading it read
+	Steps  []Step   `json:"steps"`
+	Now    []string `json:"now"` // what changed since, so that the next build has something to do
+}
+
+// Explain tells of every target that patterns select what was done last and why, from what earlier builds left. It builds nothing.
+func (s *Session) Explain(ps []Pattern) []Explanation {
+	s.look(ps)
+	changed := map[int]bool{}
+	for _, i := range s.changes.Files {
+		changed[i] = true
+	}
+	lost := map[state.TargetAt]bool{}
+	for _, at := range s.changes.Outputs {
+		lost[at] = true
+	}
+	out := []Explanation{}
+	for si := range s.old.Sources {
+		src := &s.old.Sources[si]
+		for ui := range src.Units {
+			u := &src.Units[ui]
+			for ti := range u.Targets {
+				t := &u.Targets[ti]
+				l := Label{trimPy(src.Path), t.Func}
+				if !selectsTarget(ps, l) {
+					continue
+				}
+				e := Explanation{Target: l.String(), Builds: s.old.Builds, Now: []string{}}
+				for _, i := range u.Inputs {
+					f := &s.old.Files[i]
+					e.Inputs = append(e.Inputs, f.Path)
+					if !changed[int(i)] {
+						continue
+					}
+					if text, now := readStamped(absolute(s.Root, f.Path)); now.err != nil {
+						e.Now = append(e.Now, f.Path+" cannot be read any more")
+					} else if now.Digest != f.Digest {
+						e.Now = append(e.Now, fmt.Sprintf("%s changed: its SHA-256 was %.6x…, now it is %.6x… (%d bytes)", f.Path, f.Digest, now.Digest, len(text)))
+					}
+				}
+				if u.Stale {
+					e.Now = append(e.Now, "its source has to be loaded again: the last build of it did not end well, or was not asked for it")
+				}
+				if lost[state.TargetAt{Source: si, Unit: ui, Target: ti}] {
+					e.Now = append(e.Now, "an output was changed or removed")
+				}
+				e.Steps = []Step{
+					{"Load", u.Ran, u.Why, u.Build},
+					{"Passes", t.Ran&state.Passes != 0, t.Why, t.Build},
+					{"Generate", t.Ran&state.Generate != 0, generateWhy(t), t.Build},
+				}
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}
+
+// generateWhy says why C++ was generated, or was not.
+func generateWhy(t *state.Target) string {
+	switch {
+	case t.Key == (state.Digest{}):
+		return "the last build of it had errors"
+	case t.Ran&state.Passes != 0 && t.Ran&state.Generate == 0:
+		return "what the C++ depends on stayed the same: kernels changed only inside"
+	}
+	return t.Why
+}
