@@ -289,7 +289,24 @@ func (g *generator) settings() {
 			WithHint("the C++ that Bazel generates will differ from that of ptobuild build; the tests are not affected"))
 	}
 	for _, name := range sortedKeys(c.Plugins) {
-		g.report(diag.Warningf(CodeSetting, diag.Span{File: graph.ConfigName}, "pto_orchestration does not know plugins.%s", name).
-			WithHint("the C++ that Bazel generates is made without it; the tests need its executable in their data"))
+		if !g.pluginRule(name) {
+			g.report(diag.Warningf(CodeSetting, diag.Span{File: graph.ConfigName}, "no BUILD file has a pto_plugin for plugins.%s", name).
+				WithHint("write one, name it in plugins of the pto_orchestration rules that need it, and its executable in data of their tests"))
+		}
 	}
+}
+
+// pluginRule reports whether a BUILD file has a pto_plugin of that name.
+func (g *generator) pluginRule(name string) bool {
+	for _, p := range g.packages {
+		if p.tree == nil {
+			continue
+		}
+		for _, r := range p.tree.Rules("pto_plugin") {
+			if r.Name() == name || r.AttrString("plugin_name") == name {
+				return true
+			}
+		}
+	}
+	return false
 }
