@@ -61,6 +61,12 @@ func (s *Session) look(ps []Pattern) {
 	}
 }
 
+// New reports whether nothing is remembered of earlier builds, as in a new checkout.
+func (s *Session) New() bool {
+	_, err := os.Stat(filepath.Join(s.Root, filepath.FromSlash(stateFile)))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // Close frees what the session holds.
 func (s *Session) Close() {
 	if s.root != nil {

@@ -82,7 +82,7 @@ func (a *app) build(ctx context.Context, args []string, f *buildFlags) error {
 	if err != nil {
 		return err
 	}
-	rep := s.Build(ctx, b, ps, graph.BuildOptions{Request: req, Jobs: f.jobs, KeepGoing: f.keepGoing, Store: a.localStore(), Progress: func(done, of int, l graph.Label) {
+	rep := s.Build(ctx, b, ps, graph.BuildOptions{Request: req, Jobs: f.jobs, KeepGoing: f.keepGoing, Store: a.buildStore(s), Progress: func(done, of int, l graph.Label) {
 		a.ui.Status("[%d/%d] %s", done, of, l.File)
 	}})
 	took := time.Since(start)

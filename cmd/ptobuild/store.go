@@ -73,12 +73,14 @@ func (a *app) openCache() cache.Store {
 	return nil
 }
 
-// localStore is the part of the store on this machine: results that are made faster than they are fetched are kept only there.
-func (a *app) localStore() cache.Store {
-	if a.openCache() == nil || a.store.local == nil {
-		return nil
+// buildStore is where a build finds what loading and generating gave before. They take less time than asking another machine for one result, so after an edit
+// only this machine is asked; a new checkout, which lacks all of them, gets them in bulk.
+func (a *app) buildStore(s *graph.Session) cache.Store {
+	store := a.openCache()
+	if a.store.remote != nil && !s.New() {
+		return a.store.local
 	}
-	return a.store.local
+	return store
 }
 
 func (a *app) newStore(config graph.CacheConfig) *openStore {

@@ -117,7 +117,7 @@ func (a *app) test(ctx context.Context, args []string, f testFlags) error {
 	}
 	rep := a.unchanged(s, req, ps)
 	if rep == nil {
-		rep = s.Build(ctx, b, ps, graph.BuildOptions{Request: req, Jobs: f.jobs, KeepGoing: true, Store: a.localStore()})
+		rep = s.Build(ctx, b, ps, graph.BuildOptions{Request: req, Jobs: f.jobs, KeepGoing: true, Store: a.buildStore(s)})
 	}
 	targets, ds := s.Targets(ps), rep.Diagnostics
 	res := &testResult{Diagnostics: ds}

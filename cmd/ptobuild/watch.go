@@ -227,7 +227,7 @@ func (w *watching) round(ctx context.Context, j job) bool {
 	if err != nil {
 		return w.end(start, 0, diag.AsList(err, ""), nil)
 	}
-	rep := w.session.Build(ctx, b, ps, graph.BuildOptions{Request: req, Jobs: w.f.test.jobs, KeepGoing: true, Store: a.localStore(), Warm: true})
+	rep := w.session.Build(ctx, b, ps, graph.BuildOptions{Request: req, Jobs: w.f.test.jobs, KeepGoing: true, Store: a.buildStore(w.session), Warm: true})
 	defer w.session.Save()
 	w.see()
 	w.watcher.Also(w.session.Outside())
