@@ -53,11 +53,13 @@ func (b *Builder) loaded(t *Target) (*Target, diag.List) {
 	for _, x := range all {
 		if x.Label == t.Label {
 			x := *x
-			x.built = t.built
-			if digest, _, err := ir.Fingerprint(x.Closure); err != nil || digest != t.built.Closure {
-				x.built = nil // its source has changed since
+			if t.built != nil {
+				x.built = t.built
+				if digest, _, err := ir.Fingerprint(x.Closure); err != nil || digest != t.built.Closure {
+					x.built = nil // its source has changed since
+				}
 			}
-			return &x, ds
+			return &x, nil // what else is wrong with the source is nothing to do with this target
 		}
 	}
 	if ds.HasErrors() {

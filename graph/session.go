@@ -246,7 +246,11 @@ func (s *Session) Targets(ps []Pattern) []*Target {
 			for ti := range src.Units[ui].Targets {
 				t := &src.Units[ui].Targets[ti]
 				if l := (Label{trimPy(src.Path), t.Func}); selectsTarget(ps, l) {
-					out = append(out, &Target{Label: l, Source: src.Path, Pos: targetSpan(t, src.Path), built: t})
+					x := &Target{Label: l, Source: src.Path, Pos: targetSpan(t, src.Path), built: t}
+					if src.Units[ui].Stale { // its source has errors: what it was before says nothing
+						x.built = nil
+					}
+					out = append(out, x)
 				}
 			}
 		}

@@ -129,6 +129,7 @@ func (a *app) root() *cobra.Command {
 		a.irCommand(),
 		a.passesCommand(),
 		a.graphCommand(),
+		a.queryCommand(),
 		a.emitCommand(),
 		a.headerCommand(),
 		a.explainCommand(),
