@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -68,7 +69,7 @@ func TestKilled(t *testing.T) {
 		}
 		if i%4 == 0 {
 			if r := s.build(); r.Diagnostics.HasErrors() || !maps.Equal(s.outputs(), s.clean()) {
-				t.Fatalf("after kill %d: %v", i, r.Diagnostics)
+				t.Fatalf("after kill %d: %v; outputs %q, clean %q", i, r.Diagnostics, slices.Sorted(maps.Keys(s.outputs())), slices.Sorted(maps.Keys(s.clean())))
 			}
 		}
 	}

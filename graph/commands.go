@@ -61,7 +61,7 @@ func (r *round) writeCommands(sources []state.Source) diag.List {
 	now := fileNow{File: state.File{Path: commandsFile, Digest: sha256.Sum256(b.Bytes())}}
 	if text, there := readStamped(abs); there.err != nil || !bytes.Equal(text, b.Bytes()) {
 		var err error
-		if now.Stamp, err = state.Replace(abs, b.Bytes()); err != nil {
+		if now.Stamp, err = state.ReplaceFrom(filepath.Join(r.s.Root, StateDir), abs, b.Bytes()); err != nil {
 			return diag.List{diag.Errorf(CodeOutput, diag.Span{File: commandsFile}, "cannot be written: %v", unwrapPath(err))}
 		}
 	} else {

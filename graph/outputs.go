@@ -39,7 +39,7 @@ func (d outputDir) write(files []pack.File, old []state.Output) (now []state.Out
 			}
 		}
 		if o.Stamp == state.Unknown {
-			if o.Stamp, err = state.Replace(filepath.Join(d.abs, filepath.FromSlash(name)), f.Content); err != nil {
+			if o.Stamp, err = state.ReplaceFrom(filepath.Join(d.abs, StateDir), filepath.Join(d.abs, filepath.FromSlash(name)), f.Content); err != nil {
 				return now, written, diag.Errorf(CodeOutput, diag.Span{File: name}, "cannot be written: %v", unwrapPath(err))
 			}
 			written = append(written, name)

@@ -19,27 +19,46 @@ var temps atomic.Uint64
 // Replace writes a file beside its place and renames it there, with the mode that a new file has: readers, and later builds, see the old content or the
 // new. It returns the new file's stamp. Missing folders are made.
 func Replace(name string, content []byte) (Stamp, error) {
-	tmp := filepath.Join(filepath.Dir(name), tempPrefix+strconv.Itoa(os.Getpid())+"-"+strconv.FormatUint(temps.Add(1), 10))
-	open := func() (*os.File, error) { return os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) }
-	f, err := open()
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			return Unknown, err
-		}
-		f, err = open()
+	return ReplaceFrom(filepath.Dir(name), name, content)
+}
+
+// ReplaceFrom is Replace with another folder for the file that is being written, so that a process that is killed leaves nothing beside the file's place. When
+// that folder is on another file system, or cannot be used, the file's own is taken.
+func ReplaceFrom(dir, name string, content []byte) (Stamp, error) {
+	s, err := replaceFrom(dir, name, content)
+	if err != nil && dir != filepath.Dir(name) {
+		return replaceFrom(filepath.Dir(name), name, content)
 	}
+	return s, err
+}
+
+func replaceFrom(dir, name string, content []byte) (Stamp, error) {
+	tmp := filepath.Join(dir, tempPrefix+strconv.Itoa(os.Getpid())+"-"+strconv.FormatUint(temps.Add(1), 10))
+	f, err := withFolder(dir, func() (*os.File, error) { return os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) })
 	if err != nil {
 		return Unknown, err
 	}
 	defer f.Close()
 	if _, err = f.Write(content); err == nil {
-		err = os.Rename(tmp, name)
+		_, err = withFolder(filepath.Dir(name), func() (*os.File, error) { return nil, os.Rename(tmp, name) })
 	}
 	if err != nil {
 		os.Remove(tmp)
 		return Unknown, err
 	}
 	return LookFile(f.Fd()).Stamp, nil // renaming changed its times
+}
+
+// withFolder does something in a folder, which is made if it is missing.
+func withFolder(dir string, do func() (*os.File, error)) (*os.File, error) {
+	f, err := do()
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return nil, err
+		}
+		return do()
+	}
+	return f, err
 }
 
 // sweep removes what processes left that were killed while they wrote into a folder.
