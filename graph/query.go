@@ -2,324 +2,313 @@ package graph
 
 import (
 	"fmt"
-	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 )
 
-// Queries ask what depends on what: targets on the sources and other files that they were loaded from, tests on their target and the files that Pto.toml names.
+// Kind is what a node of the dependency graph is.
+type Kind string
 
-// NodeKind is what a node of the graph is.
-type NodeKind string
-
-// The kinds.
 const (
-	TargetNode NodeKind = "target"
-	SourceNode NodeKind = "source" // a Python file
-	FileNode   NodeKind = "file"
-	TestNode   NodeKind = "test"
+	TargetNode   Kind = "target"
+	FunctionNode Kind = "function" // that a target calls: a kernel or an inlined function
+	SourceNode   Kind = "source"   // a Python file
+	DataNode     Kind = "data"     // another file that a test reads
+	TestNode     Kind = "test"
 )
 
-// Node is one node of the graph. Tests are called test:NAME, targets by their label, files by their path from the root.
+// Node is one node of the dependency graph. Targets and functions are named by labels, files by path from the root, tests as test:NAME.
 type Node struct {
 	Name string   `json:"name"`
-	Kind NodeKind `json:"kind"`
-	Deps []string `json:"deps"` // sorted
+	Kind Kind     `json:"kind"`
+	Deps []string `json:"deps"` // what it needs itself, sorted
 }
 
-// Graph is the nodes by name.
-type Graph struct {
-	Nodes map[string]*Node
-	users map[string][]string // the other way round, sorted
+// Deps is the graph of what needs what in a workspace: tests need targets and data, targets need functions and sources.
+type Deps struct {
+	nodes map[string]*Node
 	here  string
 }
 
-// NewGraph makes the graph of a workspace. Relative patterns of queries start from the folder here, by path from the root.
-func (b *Builder) NewGraph(targets []*Target, here string) *Graph {
-	g := &Graph{Nodes: map[string]*Node{}, users: map[string][]string{}, here: here}
+// NewDeps makes the graph of targets and tests. here is the folder that paths in queries start from.
+func NewDeps(b *Builder, targets []*Target, here string) *Deps {
+	d := &Deps{map[string]*Node{}, here}
 	for _, t := range targets {
-		n := g.node(t.Label.String(), TargetNode)
+		n := d.add(t.Label.String(), TargetNode)
 		for _, f := range t.Unit.Files {
-			n.Deps = append(n.Deps, g.file(f))
+			d.add(f, SourceNode)
+			n.Deps = append(n.Deps, f)
+		}
+		for _, f := range t.Closure.Funcs {
+			if l := (Label{t.Label.File, f.Name}).String(); f.Name != t.Label.Func {
+				d.add(l, FunctionNode)
+				n.Deps = append(n.Deps, l)
+			}
 		}
 	}
 	for i := range b.WS.Config.Tests {
 		c := &b.WS.Config.Tests[i]
-		n := g.node("test:"+c.Name, TestNode)
-		if isHandwritten(c.Target) {
-			n.Deps = append(n.Deps, g.file(strings.TrimPrefix(c.Target, "//")))
-		} else if g.Nodes[c.Target] != nil {
-			n.Deps = append(n.Deps, c.Target)
+		if d.nodes[c.Target] == nil {
+			continue
 		}
-		for _, in := range c.Inputs {
-			if in.Npy != "" {
-				n.Deps = append(n.Deps, g.file(in.Npy))
-			}
-		}
-		for _, f := range c.Expect.Npy {
-			n.Deps = append(n.Deps, g.file(f))
-		}
-		for _, glob := range c.Expect.Files {
-			files, _ := globFiles(b.WS.Root, glob) // the test reports a pattern that is wrong
-			for _, f := range files {
-				n.Deps = append(n.Deps, g.file(f))
-			}
+		n := d.add("test:"+c.Name, TestNode)
+		n.Deps = append(n.Deps, c.Target)
+		t := &Tester{Builder: b}
+		files, _ := t.filesOf(c) // running the test reports what is wrong with it
+		for _, f := range files {
+			d.add(f, DataNode)
+			n.Deps = append(n.Deps, f)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(g.Nodes)) {
-		n := g.Nodes[name]
+	for _, n := range d.nodes {
 		slices.Sort(n.Deps)
 		n.Deps = slices.Compact(n.Deps)
-		for _, d := range n.Deps {
-			g.users[d] = append(g.users[d], name)
-		}
 	}
-	return g
+	return d
 }
 
-func (g *Graph) node(name string, kind NodeKind) *Node {
-	n := g.Nodes[name]
-	if n == nil {
-		n = &Node{Name: name, Kind: kind, Deps: []string{}}
-		g.Nodes[name] = n
+func (d *Deps) add(name string, kind Kind) *Node {
+	if d.nodes[name] == nil {
+		d.nodes[name] = &Node{Name: name, Kind: kind, Deps: []string{}}
 	}
-	return n
+	return d.nodes[name]
 }
 
-func (g *Graph) file(name string) string {
-	kind := FileNode
-	if strings.HasSuffix(name, ".py") {
-		kind = SourceNode
+// Query evaluates an expression: a label, pattern, path or test:NAME; deps(X), deps(X, DEPTH), rdeps(X), rdeps(UNIVERSE, X), somepath(X, Y), kind(RE, X);
+// and X + Y, X - Y, X ^ Y for union, difference and intersection. Nodes come by name, those of a path in its order.
+func (d *Deps) Query(text string) ([]*Node, error) {
+	p := &queryParser{d: d, rest: text}
+	names, err := p.expr()
+	if err == nil && strings.TrimSpace(p.rest) != "" {
+		err = p.fail("%q stands where the query should end", strings.TrimSpace(p.rest))
 	}
-	return g.node(name, kind).Name
-}
-
-// Query evaluates an expression and gives names in order: of a path along the path, else sorted.
-//
-//	//a/...  a/b.py  test:NAME     what a pattern, path or name selects
-//	deps(X)                        X and all that it depends on
-//	rdeps(X)                       X and all that depends on it
-//	somepath(X, Y)                 a shortest path from one of X to one of Y, empty if there is none
-//	kind(K, X)                     those of X of a kind: target, source, file or test
-//	X + Y, X - Y                   union and difference
-func (g *Graph) Query(expr string) ([]string, error) {
-	p := &queryParser{g: g, rest: expr, text: expr}
-	names, err := p.sum()
-	if err == nil && p.rest != "" {
-		err = p.wrong("unexpected %q", p.rest)
-	}
-	return names, err
-}
-
-type queryParser struct {
-	g          *Graph
-	text, rest string
-}
-
-func (p *queryParser) wrong(format string, args ...any) error {
-	return diag.Errorf(CodePattern, diag.Span{}, "query %q: "+format, append([]any{p.text}, args...)...).
-		WithHint("write a pattern, a file, test:NAME, deps(X), rdeps(X), somepath(X, Y), kind(target|source|file|test, X), X + Y or X - Y")
-}
-
-func (p *queryParser) space() { p.rest = strings.TrimLeft(p.rest, " \t\n") }
-
-func (p *queryParser) eat(c string) bool {
-	p.space()
-	rest, ok := strings.CutPrefix(p.rest, c)
-	if ok {
-		p.rest = rest
-		p.space()
-	}
-	return ok
-}
-
-func (p *queryParser) sum() ([]string, error) {
-	xs, err := p.term()
-	for err == nil {
-		add, sub := p.eat("+ "), false
-		if !add {
-			sub = p.eat("- ")
-		}
-		if !add && !sub {
-			break
-		}
-		var ys []string
-		if ys, err = p.term(); err != nil {
-			break
-		}
-		if add {
-			xs = set(append(xs, ys...))
-		} else {
-			xs = slices.DeleteFunc(xs, func(x string) bool { return slices.Contains(ys, x) })
-		}
-	}
-	return xs, err
-}
-
-// word reads up to a character that ends a name.
-func (p *queryParser) word() string {
-	p.space()
-	i := strings.IndexAny(p.rest, "(), \t\n")
-	if i < 0 {
-		i = len(p.rest)
-	}
-	w := p.rest[:i]
-	p.rest = p.rest[i:]
-	p.space()
-	return w
-}
-
-func (p *queryParser) term() ([]string, error) {
-	if p.eat("(") {
-		xs, err := p.sum()
-		if err == nil && !p.eat(")") {
-			err = p.wrong("')' is missing")
-		}
-		return xs, err
-	}
-	w := p.word()
-	if w == "" {
-		return nil, p.wrong("something to look for is missing")
-	}
-	if !p.eat("(") {
-		return p.g.find(w)
-	}
-	var kind string
-	if w == "kind" {
-		kind = p.word()
-		if !slices.Contains([]NodeKind{TargetNode, SourceNode, FileNode, TestNode}, NodeKind(kind)) {
-			return nil, p.wrong("there is no kind %q", kind)
-		}
-		if !p.eat(",") {
-			return nil, p.wrong("kind takes a kind and a set")
-		}
-	}
-	var args [][]string
-	for {
-		xs, err := p.sum()
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, xs)
-		if !p.eat(",") {
-			break
-		}
-	}
-	if !p.eat(")") {
-		return nil, p.wrong("')' is missing")
-	}
-	want := map[string]int{"deps": 1, "rdeps": 1, "somepath": 2, "kind": 1}[w]
-	switch {
-	case want == 0:
-		return nil, p.wrong("there is no function %q", w)
-	case len(args) != want:
-		return nil, p.wrong("%s takes %d sets, not %d", w, want, len(args))
-	}
-	switch w {
-	case "deps":
-		return p.g.reach(args[0], func(n string) []string { return p.g.Nodes[n].Deps }), nil
-	case "rdeps":
-		return p.g.reach(args[0], func(n string) []string { return p.g.users[n] }), nil
-	case "somepath":
-		return p.g.somePath(args[0], args[1]), nil
-	}
-	return slices.DeleteFunc(args[0], func(n string) bool { return p.g.Nodes[n].Kind != NodeKind(kind) }), nil
-}
-
-// find gives the nodes that a word selects.
-func (g *Graph) find(word string) ([]string, error) {
-	for _, name := range []string{word, path.Join(g.here, word), strings.TrimPrefix(word, "//")} {
-		if g.Nodes[name] != nil {
-			return []string{name}, nil
-		}
-	}
-	p, err := ParsePattern(word, g.here)
 	if err != nil {
 		return nil, err
 	}
-	var names []string
-	for name, n := range g.Nodes {
-		if l, ok := ParseLabel(name); ok && n.Kind == TargetNode && p.Match(l) {
-			names = append(names, name)
-		}
+	if !p.ordered {
+		slices.Sort(names)
 	}
-	if len(names) == 0 {
-		d := diag.Errorf(CodeNoMatch, diag.Span{}, "nothing matches %s", word)
-		if near := diag.Nearest(word, slices.Sorted(maps.Keys(g.Nodes))); near != "" {
-			return nil, d.WithHint("did you mean %s?", near)
-		}
-		return nil, d.WithHint("`ptobuild query //...` lists the targets")
+	out := make([]*Node, len(names))
+	for i, n := range names {
+		out[i] = d.nodes[n]
 	}
-	return set(names), nil
+	return out, nil
 }
 
-func set(names []string) []string {
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-func (g *Graph) reach(from []string, next func(string) []string) []string {
+// closure is the set of names with everything that next leads to, in at most depth steps (-1: any number).
+func closure(names []string, depth int, next func(string) []string) []string {
 	seen := map[string]bool{}
-	queue := slices.Clone(from)
-	for len(queue) > 0 {
-		n := queue[len(queue)-1]
-		queue = queue[:len(queue)-1]
-		if !seen[n] {
-			seen[n] = true
-			queue = append(queue, next(n)...)
+	var out []string
+	for level := 0; len(names) > 0; level++ {
+		var more []string
+		for _, n := range names {
+			if !seen[n] {
+				seen[n] = true
+				out = append(out, n)
+				if level != depth {
+					more = append(more, next(n)...)
+				}
+			}
 		}
+		names = more
 	}
-	return slices.Sorted(maps.Keys(seen))
+	return out
 }
 
-// somePath is the first of the shortest paths in the order of names.
-func (g *Graph) somePath(from, to []string) []string {
-	before := map[string]string{}
-	queue := set(slices.Clone(from))
-	for _, n := range queue {
-		before[n] = ""
+func (d *Deps) deps(name string) []string { return d.nodes[name].Deps }
+
+// reverse gives who needs a node.
+func (d *Deps) reverse() func(string) []string {
+	users := map[string][]string{}
+	for _, name := range sortedKeys(d.nodes) {
+		for _, dep := range d.nodes[name].Deps {
+			users[dep] = append(users[dep], name)
+		}
 	}
-	for len(queue) > 0 {
-		n := queue[0]
-		queue = queue[1:]
+	return func(name string) []string { return users[name] }
+}
+
+// somePath gives a shortest way from one of some nodes to one of others, nothing when there is none.
+func (d *Deps) somePath(from, to []string) []string {
+	came := map[string]string{}
+	todo := slices.Sorted(slices.Values(from))
+	for _, n := range todo {
+		came[n] = ""
+	}
+	for len(todo) > 0 {
+		n := todo[0]
+		todo = todo[1:]
 		if slices.Contains(to, n) {
 			var way []string
-			for ; n != ""; n = before[n] {
+			for ; n != ""; n = came[n] {
 				way = append(way, n)
 			}
 			slices.Reverse(way)
 			return way
 		}
-		for _, d := range g.Nodes[n].Deps {
-			if _, seen := before[d]; !seen {
-				before[d] = n
-				queue = append(queue, d)
+		for _, dep := range d.nodes[n].Deps {
+			if _, seen := came[dep]; !seen {
+				came[dep] = n
+				todo = append(todo, dep)
 			}
 		}
 	}
 	return nil
 }
 
-// Dot draws the part of the graph between these nodes.
-func (g *Graph) Dot(names []string) string {
-	shape := map[NodeKind]string{TargetNode: "box", SourceNode: "note", FileNode: "note", TestNode: "ellipse"}
-	var b strings.Builder
-	b.WriteString("digraph query {\n  rankdir=LR;\n  node [fontname=\"sans-serif\"];\n")
-	in := map[string]bool{}
-	for _, n := range names {
-		in[n] = true
-		fmt.Fprintf(&b, "  %q [shape=%s];\n", n, shape[g.Nodes[n].Kind])
-	}
-	for _, n := range names {
-		for _, d := range g.Nodes[n].Deps {
-			if in[d] {
-				fmt.Fprintf(&b, "  %q -> %q;\n", n, d)
-			}
+// A queryParser evaluates a query as it reads it.
+type queryParser struct {
+	d       *Deps
+	rest    string
+	ordered bool // the outermost function gave a path
+}
+
+func (p *queryParser) fail(format string, args ...any) error {
+	return diag.Errorf(CodePattern, diag.Span{}, format, args...).WithHint("for example: deps(//folder/file:function), rdeps(path.py), somepath(test:name, path.py), kind(test, rdeps(path.py))")
+}
+
+var (
+	queryWord = regexp.MustCompile(`^[^\s(),+^]+`)
+	queryOp   = regexp.MustCompile(`^[+^]|^- `)
+)
+
+func (p *queryParser) expr() ([]string, error) {
+	left, err := p.operand()
+	for err == nil {
+		p.rest = strings.TrimSpace(p.rest)
+		op := queryOp.FindString(p.rest)
+		if op == "" {
+			return left, nil
+		}
+		p.rest = p.rest[len(op):]
+		var right []string
+		if right, err = p.operand(); err != nil {
+			break
+		}
+		p.ordered = false
+		in := func(n string) bool { return slices.Contains(right, n) }
+		switch op[0] {
+		case '+':
+			left = closure(append(left, right...), 0, p.d.deps)
+		case '-':
+			left = slices.DeleteFunc(left, in)
+		default:
+			left = slices.DeleteFunc(left, func(n string) bool { return !in(n) })
 		}
 	}
-	b.WriteString("}\n")
-	return b.String()
+	return nil, err
+}
+
+func (p *queryParser) operand() ([]string, error) {
+	p.rest = strings.TrimSpace(p.rest)
+	if rest, ok := strings.CutPrefix(p.rest, "("); ok {
+		p.rest = rest
+		names, err := p.expr()
+		if err == nil {
+			err = p.close()
+		}
+		return names, err
+	}
+	word := queryWord.FindString(p.rest)
+	p.rest = p.rest[len(word):]
+	switch {
+	case word == "":
+		return nil, p.fail("the query ends, or has a sign, where a label, path or function should be")
+	case !strings.HasPrefix(p.rest, "("):
+		return p.atom(word)
+	}
+	p.rest = p.rest[1:]
+	return p.call(word)
+}
+
+func (p *queryParser) close() error {
+	p.rest = strings.TrimSpace(p.rest)
+	if !strings.HasPrefix(p.rest, ")") {
+		return p.fail("a ')' is missing")
+	}
+	p.rest = p.rest[1:]
+	return nil
+}
+
+// call evaluates a function.
+func (p *queryParser) call(name string) (out []string, err error) {
+	var re *regexp.Regexp
+	if name == "kind" {
+		word := queryWord.FindString(strings.TrimSpace(p.rest))
+		p.rest = strings.TrimSpace(p.rest)[len(word):]
+		if re, err = regexp.Compile("^(?:" + strings.Trim(word, `"'`) + ")$"); err != nil {
+			return nil, p.fail("kind: %v", err)
+		}
+		p.rest = strings.TrimPrefix(strings.TrimSpace(p.rest), ",")
+	}
+	depth := -1
+	var args [][]string
+	for {
+		var n int
+		if _, err := fmt.Sscanf(strings.TrimSpace(p.rest), "%d", &n); name == "deps" && len(args) == 1 && err == nil {
+			depth = n
+			p.rest = strings.TrimLeft(strings.TrimSpace(p.rest), "0123456789")
+		} else {
+			x, err := p.expr()
+			if err != nil {
+				return nil, err
+			}
+			args = append(args, x)
+		}
+		p.rest = strings.TrimSpace(p.rest)
+		if !strings.HasPrefix(p.rest, ",") {
+			break
+		}
+		p.rest = p.rest[1:]
+	}
+	if err := p.close(); err != nil {
+		return nil, err
+	}
+	p.ordered = false
+	switch {
+	case name == "deps" && len(args) == 1:
+		return closure(args[0], depth, p.d.deps), nil
+	case name == "rdeps" && len(args) == 1:
+		return closure(args[0], -1, p.d.reverse()), nil
+	case name == "rdeps" && len(args) == 2:
+		universe := closure(args[0], -1, p.d.deps)
+		return slices.DeleteFunc(closure(args[1], -1, p.d.reverse()), func(n string) bool { return !slices.Contains(universe, n) }), nil
+	case name == "somepath" && len(args) == 2:
+		p.ordered = true
+		return p.d.somePath(args[0], args[1]), nil
+	case name == "kind" && len(args) == 1:
+		return slices.DeleteFunc(args[0], func(n string) bool { return !re.MatchString(string(p.d.nodes[n].Kind)) }), nil
+	}
+	return nil, p.fail("there is no function %s of %d arguments: deps(X), deps(X, DEPTH), rdeps(X), rdeps(UNIVERSE, X), somepath(X, Y), kind(RE, X)", name, len(args))
+}
+
+// atom gives the nodes of a name or pattern.
+func (p *queryParser) atom(word string) ([]string, error) {
+	for _, name := range []string{word, path.Join(p.d.here, word)} {
+		if n := p.d.nodes[name]; n != nil {
+			return []string{n.Name}, nil
+		}
+	}
+	var out []string
+	pattern, err := ParsePattern(word, p.d.here)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range sortedKeys(p.d.nodes) {
+		if l, ok := ParseLabel(name); ok && p.d.nodes[name].Kind == TargetNode && pattern.Match(l) {
+			out = append(out, name)
+		}
+	}
+	if len(out) > 0 {
+		return out, nil
+	}
+	d := diag.Errorf(CodeNoMatch, diag.Span{}, "nothing is named %s", word)
+	if near := diag.Nearest(word, sortedKeys(p.d.nodes)); near != "" {
+		return nil, d.WithHint("did you mean %s?", near)
+	}
+	return nil, d.WithHint("`ptobuild query //...` lists the targets, `ptobuild query 'deps(//...)'` all they need")
 }

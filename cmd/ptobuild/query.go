@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,16 +20,16 @@ type queryResult struct {
 func (a *app) queryCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use:   "query EXPR",
-		Short: "Tell what depends on what",
-		Long: "EXPR is a pattern, a file or test:NAME, or made of such:\n" +
-			"  deps(X)         X and all that it depends on\n" +
-			"  rdeps(X)        X and all that depends on it\n" +
-			"  somepath(X, Y)  a shortest path from X to Y\n" +
-			"  kind(K, X)      those of X that are a target, source, file or test\n" +
-			"  X + Y, X - Y    union and difference",
-		Example: "  ptobuild query 'kind(test, rdeps(examples/shapes.py))'   # the tests that an edit may break",
-		Args:    cobra.ExactArgs(1),
+		Use:   "query EXPRESSION",
+		Short: "Ask what depends on what",
+		Long: "Evaluates an expression over targets, the functions they call, sources, and tests:\n" +
+			"  //folder/file:function, //folder/..., path.py, test:NAME    nodes\n" +
+			"  deps(X), deps(X, DEPTH)                                     what X needs\n" +
+			"  rdeps(X), rdeps(UNIVERSE, X)                                who needs X\n" +
+			"  somepath(X, Y)                                              a way from X to Y\n" +
+			"  kind(RE, X)                                                 those of a kind: target, function, source, data, test\n" +
+			"  X + Y, X - Y, X ^ Y                                         union, difference, intersection",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.query(cmd.Context(), args[0], format)
 		},
@@ -37,7 +38,7 @@ func (a *app) queryCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) query(ctx context.Context, expr, format string) error {
+func (a *app) query(ctx context.Context, text, format string) error {
 	switch format {
 	case "text", "dot":
 	case "json":
@@ -53,35 +54,52 @@ func (a *app) query(ctx context.Context, expr, format string) error {
 	if err != nil {
 		return err
 	}
-	targets, ds := b.Targets(nil)
 	abs, err := filepath.Abs(a.dir)
 	if err != nil {
 		return err
 	}
-	g := b.NewGraph(targets, graph.Here(ws.Root, abs))
-	names, err := g.Query(expr)
+	targets, ds := b.Targets(nil)
+	nodes, err := graph.NewDeps(b, targets, graph.Here(ws.Root, abs)).Query(text)
 	if err != nil {
 		return err
 	}
-	res := queryResult{Nodes: []*graph.Node{}, Diagnostics: ds}
-	for _, n := range names {
-		res.Nodes = append(res.Nodes, g.Nodes[n])
-	}
-	switch {
-	case a.ui.JSON:
-		if err := a.ui.Result(res); err != nil {
+	if a.ui.JSON {
+		if err := a.ui.Result(queryResult{nodes, ds}); err != nil {
 			return err
 		}
-	case format == "dot":
-		a.ui.Printf("%s", g.Dot(names))
-	default:
-		for _, n := range names {
-			a.ui.Printf("%s\n", n)
+	} else {
+		a.ui.Report(ds, ws.Source)
+		if format == "dot" {
+			a.ui.Printf("%s", nodesDot(nodes))
+		} else {
+			for _, n := range nodes {
+				a.ui.Printf("%s\n", n.Name)
+			}
 		}
 	}
-	a.ui.Report(ds, ws.Source)
-	if ds.HasErrors() { // there may be more than is told
+	if ds.HasErrors() {
 		return exitError{exitOf(ctx, ds)}
 	}
 	return nil
+}
+
+// nodesDot draws nodes and the edges between them.
+func nodesDot(nodes []*graph.Node) string {
+	in := map[string]bool{}
+	for _, n := range nodes {
+		in[n.Name] = true
+	}
+	shapes := map[graph.Kind]string{graph.TargetNode: "box", graph.FunctionNode: "ellipse", graph.SourceNode: "note", graph.DataNode: "note", graph.TestNode: "hexagon"}
+	var b strings.Builder
+	b.WriteString("digraph deps {\n  rankdir=LR;\n  node [fontname=\"sans-serif\"];\n")
+	for _, n := range nodes {
+		fmt.Fprintf(&b, "  %q [shape=%s];\n", n.Name, shapes[n.Kind])
+		for _, d := range n.Deps {
+			if in[d] {
+				fmt.Fprintf(&b, "  %q -> %q;\n", n.Name, d)
+			}
+		}
+	}
+	b.WriteString("}\n")
+	return b.String()
 }

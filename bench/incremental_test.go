@@ -1,0 +1,173 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ptobuild/ptobuild/cache"
+	"github.com/ptobuild/ptobuild/graph"
+)
+
+// sizes are the numbers of targets. 100,000 takes minutes to lay out: -short leaves it away.
+func sizes() []int {
+	if testing.Short() {
+		return []int{1000, 10000}
+	}
+	return []int{1000, 10000, 100000}
+}
+
+// outputNames are the four outputs of a target, by its function.
+func outputNames(f string) []string {
+	return []string{"orchestration/" + f + ".cpp", "kernels.json", "kernel_config.py", f + ".map.json"}
+}
+
+const synthetic = `import pypto.language as pl
+
+@pl.program
+class P%[1]d:
+    @pl.function(type=pl.FunctionType.InCore)
+    def scale%[1]d(self, a: pl.Tensor[[16, 16], pl.FP32], o: pl.Out[pl.Tensor[[16, 16], pl.FP32]]) -> pl.Tensor[[16, 16], pl.FP32]:
+        v = pl.load(a, [0, 0], [16, 16])
+        o = pl.store(pl.add(v, %[1]d.0), [0, 0], o)
+        return o
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def f%[1]d(self, a: pl.Tensor[[16, 16], pl.FP32], o: pl.Out[pl.Tensor[[16, 16], pl.FP32]]) -> pl.Tensor[[16, 16], pl.FP32]:
+        o = self.scale%[1]d(a, o)
+        return o
+`
+
+// synthTree is a workspace of n targets, one a file.
+func synthTree(b *testing.B, n int) string {
+	dir := b.TempDir()
+	write(b, filepath.Join(dir, "Pto.toml"), "[workspace]\nname = \"synthetic\"\n")
+	for i := range n {
+		write(b, filepath.Join(dir, source(i)), fmt.Sprintf(synthetic, i))
+	}
+	return dir
+}
+
+func source(i int) string { return fmt.Sprintf("p%04d/m%d.py", i/100, i) }
+
+func write(b *testing.B, name, text string) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		b.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// peers lays the same tree out for ninja and make: as many sources, and as many outputs made of each, all up to date.
+func peers(b *testing.B, n int) string {
+	dir := b.TempDir()
+	var ninja, makefile strings.Builder
+	// As a generator, the rule is not run for outputs that ninja did not make itself.
+	ninja.WriteString("rule gen\n  command = cp $in $out\n  generator = 1\n")
+	makefile.WriteString("all:\n")
+	for i := range n {
+		write(b, filepath.Join(dir, source(i)), fmt.Sprintf(synthetic, i))
+		var outs []string
+		for _, o := range outputNames(fmt.Sprint("f", i)) {
+			outs = append(outs, fmt.Sprintf("build/p%04d/m%d/f%d/%s", i/100, i, i, o))
+			write(b, filepath.Join(dir, outs[len(outs)-1]), "x")
+		}
+		fmt.Fprintf(&ninja, "build %s: gen %s\n", strings.Join(outs, " "), source(i))
+		fmt.Fprintf(&makefile, "all: %s\n%s &: %s\n\t@true\n", outs[0], strings.Join(outs, " "), source(i))
+	}
+	write(b, filepath.Join(dir, "build.ninja"), ninja.String())
+	write(b, filepath.Join(dir, "Makefile"), makefile.String())
+	return dir
+}
+
+// BenchmarkNoop is `ptobuild build` with nothing to do, a whole process, beside ninja and make on the same tree.
+func BenchmarkNoop(b *testing.B) {
+	exe := tool(b)
+	for _, n := range sizes() {
+		dir, other := synthTree(b, n), peers(b, n)
+		b.Setenv("PTOBUILD_CACHE", b.TempDir())
+		runCommand(b, dir, exe, "build")
+		time.Sleep(100 * time.Millisecond) // past the granularity of the clock
+		runCommand(b, dir, exe, "build")
+		b.Run(fmt.Sprintf("ninja/%d", n), func(b *testing.B) {
+			against(b, func() { runCommand(b, dir, exe, "build") }, command(b, "ninja", other, "ninja"))
+		})
+		if n > 1000 {
+			continue // make takes seconds
+		}
+		b.Run(fmt.Sprintf("make/%d", n), func(b *testing.B) {
+			against(b, func() { runCommand(b, dir, exe, "build") }, command(b, "make", other, "make"))
+		})
+	}
+}
+
+// BenchmarkOneChanged is `ptobuild build` after one kernel changed.
+func BenchmarkOneChanged(b *testing.B) {
+	exe := tool(b)
+	for _, n := range sizes() {
+		dir := synthTree(b, n)
+		b.Setenv("PTOBUILD_CACHE", b.TempDir())
+		runCommand(b, dir, exe, "build")
+		i := 0
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				i++
+				write(b, filepath.Join(dir, source(7)), strings.Replace(fmt.Sprintf(synthetic, 7), "7.0", fmt.Sprint(i, ".5"), 1))
+				b.StartTimer()
+				runCommand(b, dir, exe, "build")
+			}
+		})
+	}
+}
+
+// BenchmarkWatchEdit is what watch does between the event of a saved file and the C++ on disk.
+func BenchmarkWatchEdit(b *testing.B) {
+	const n = 10000
+	dir := synthTree(b, n)
+	store, err := cache.NewDisk(b.TempDir(), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := graph.OpenSession(dir, os.Args[0], func(string) string { return "bench" })
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	ws, ds := s.Open()
+	if ds.HasErrors() {
+		b.Fatal(ds)
+	}
+	build := func() {
+		builder, err := graph.NewBuilder(context.Background(), ws, "")
+		if err != nil {
+			b.Fatal(err)
+		}
+		if r := s.Build(context.Background(), builder, nil, graph.BuildOptions{KeepGoing: true, Store: store, Warm: true}); r.Diagnostics.HasErrors() {
+			b.Fatal(r.Diagnostics)
+		}
+	}
+	build()
+	var took []time.Duration
+	i := 0
+	for b.Loop() {
+		b.StopTimer()
+		i++ // the orchestration changes: there is C++ to write
+		write(b, filepath.Join(dir, source(7)), strings.Replace(fmt.Sprintf(synthetic, 7), "o = self.scale7(a, o)",
+			strings.Repeat("o = self.scale7(a, o)\n        ", i%5+1)+"o = self.scale7(a, o)", 1))
+		b.StartTimer()
+		start := time.Now()
+		s.Touch([]string{source(7)})
+		build()
+		took = append(took, time.Since(start))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "median-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+}
