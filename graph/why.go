@@ -17,7 +17,7 @@ type Step struct {
 // Explanation tells how a target came to be what it is.
 type Explanation struct {
 	Target string   `json:"target"`
-	Builds uint64   `json:"builds"` // of this workspace so far that ran anything
+	Builds uint64   `json:"builds"` // of this workspace so far that had something to do
 	Inputs []string `json:"inputs"` // files that loading it read
 	Steps  []Step   `json:"steps"`
 	Now    []string `json:"now"` // what changed since, so that the next build has something to do
@@ -45,7 +45,7 @@ func (s *Session) Explain(ps []Pattern) []Explanation {
 				if !selectsTarget(ps, l) {
 					continue
 				}
-				e := Explanation{Target: l.String(), Builds: s.old.Builds, Now: []string{}}
+				e := Explanation{Target: l.String(), Builds: max(s.old.Builds, u.Build, t.Build), Now: []string{}}
 				for _, i := range u.Inputs {
 					f := &s.old.Files[i]
 					e.Inputs = append(e.Inputs, f.Path)

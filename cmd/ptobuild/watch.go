@@ -212,20 +212,20 @@ func (w *watching) round(ctx context.Context, j job) bool {
 	}
 	ds, ok := w.prepare(j)
 	if !ok {
-		return w.end(start, 0, ds, nil)
+		return w.cannot(start, ds)
 	}
 	b, err := a.builder(ctx, w.ws, "", &w.f.test.load)
 	if err != nil {
-		return w.end(start, 0, diag.AsList(err, ""), nil)
+		return w.cannot(start, diag.AsList(err, ""))
 	}
 	defer a.closeBuilder()
 	req, err := w.f.test.load.request("")
 	if err != nil {
-		return w.end(start, 0, diag.AsList(err, ""), nil)
+		return w.cannot(start, diag.AsList(err, ""))
 	}
 	ps, err := a.patterns(w.session.Root, w.args)
 	if err != nil {
-		return w.end(start, 0, diag.AsList(err, ""), nil)
+		return w.cannot(start, diag.AsList(err, ""))
 	}
 	rep := w.session.Build(ctx, b, ps, graph.BuildOptions{Request: req, Jobs: w.f.test.jobs, KeepGoing: true, Store: a.buildStore(w.session), Warm: true})
 	defer w.session.Save()
@@ -289,6 +289,12 @@ func changedText(paths []string) string {
 	return strings.Join(paths, ", ") + " changed "
 }
 
+// cannot ends a round that could not build anything.
+func (w *watching) cannot(start time.Time, ds diag.List) bool {
+	w.a.ui.Report(ds, w.session.Source)
+	return w.end(start, 0, ds, nil)
+}
+
 // end tells how a round ended.
 func (w *watching) end(start time.Time, targets int, ds diag.List, verdicts []*graph.Verdict) bool {
 	a := w.a
@@ -297,9 +303,6 @@ func (w *watching) end(start time.Time, targets int, ds diag.List, verdicts []*g
 		if !v.Passed {
 			failed++
 		}
-	}
-	if targets == 0 && !a.ui.JSON {
-		a.ui.Report(ds, w.session.Source)
 	}
 	now := failed > 0 || ds.HasErrors()
 	switch {
