@@ -1,4 +1,4 @@
-# The two commands of the README. Both install what is missing (a C++ compiler) through apt when they may, else say what to install.
+# The two commands of the README. Both install what is missing (.ci/tools.sh) through apt when they may, else say what to install.
 
 GO ?= go
 BIN := .ptobuild/bin/ptobuild
@@ -6,7 +6,7 @@ export CGO_ENABLED = 0
 
 .PHONY: demo test check build bench clean
 
-demo: build ## build and test the eight example programs
+demo: build ## build and test the example programs
 	$(BIN) build
 	$(BIN) test
 
