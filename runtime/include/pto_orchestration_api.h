@@ -283,7 +283,7 @@ struct TextPointers {
 // What a report says when the process dies: the call that was made last, and where the stack of user code begins.
 struct Progress {
     volatile int64_t call;   // call << 33 | inside << 32 | line
-    volatile int64_t kernel, schedule;
+    volatile int64_t schedule;
     volatile int64_t stack;
 };
 

@@ -99,8 +99,11 @@ func (p *Program) Runner(table []plan.Kernel) sim.KernelRunner {
 	return r
 }
 
-// Fork returns a runner of the same kernels for another thread.
+// Fork returns a runner of the same kernels for another thread; nil in double precision, where all share one shadow.
 func (r *Runner) Fork() sim.KernelRunner {
+	if r.shadow != nil {
+		return nil
+	}
 	return &Runner{p: r.p, table: slices.Clone(r.table)}
 }
 

@@ -17,6 +17,7 @@ type bridge struct {
 	req      *request
 	progress *progress
 	runner   sim.KernelRunner
+	forks    int                    // of the runner, in this run
 	onFatal  func(*diag.Diagnostic) // called once per run, when an error is latched
 	channel  *cChannel
 	buffer   []uint64 // of commands
@@ -39,7 +40,8 @@ type bridge struct {
 }
 
 func newBridge(req *request, p *progress, runner sim.KernelRunner) *bridge {
-	b := &bridge{req: req, progress: p, runner: watch(runner, p), onFatal: func(*diag.Diagnostic) {}, buffer: make([]uint64, commandBytes/8)}
+	b := &bridge{req: req, progress: p, onFatal: func(*diag.Diagnostic) {}, buffer: make([]uint64, commandBytes/8)}
+	b.runner = watch(runner, p, &b.forks)
 	b.channel = &cChannel{serve: purego.NewCallback(b.serve), progress: p, buffer: unsafe.Pointer(&b.buffer[0]), capacity: commandBytes}
 	return b
 }
@@ -49,7 +51,7 @@ const commandBytes = 32 << 10
 
 // start points the bridge at the runtime of the next run.
 func (b *bridge) start(rt *sim.Runtime) {
-	b.rt, b.broken, b.told, b.file = rt, nil, false, nil
+	b.rt, b.forks, b.broken, b.told, b.file = rt, 0, nil, false, nil
 	b.site = sim.Site{File: b.req.Source}
 	b.handles = handleArena{mem: rt.Memory()}
 	*b.channel = cChannel{serve: b.channel.serve, progress: b.progress, buffer: b.channel.buffer, capacity: b.channel.capacity}

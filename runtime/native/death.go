@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -76,7 +77,7 @@ func (d *death) report(fatal *diag.Diagnostic) error {
 
 // ofKernel makes r the report of the kernel that ran: at the submit of its task, with the line of its source where that is known.
 func (d *death) ofKernel(r *diag.Diagnostic, how string) {
-	p := d.progress
+	p := d.progress.running()
 	r.Message = fmt.Sprintf("kernel '%s' of task %d, block %d of %d, %s", d.kernel(), p.task, p.block, p.blocks, how)
 	r.Hint = "look at what the task gives to the kernel, and at the kernel's own indices"
 	if d.hang {
@@ -107,9 +108,9 @@ func (d *death) line() diag.Span {
 		return diag.Span{}
 	}
 	pc, _ := strconv.ParseUint(m.pc, 16, 64) // hex digits, by the pattern
-	if code := uint64(d.progress.code.Load()); code != 0 {
+	if code := uint64(d.progress.running().code.Load()); code != 0 {
 		for _, k := range d.engine.Kernels {
-			if int64(k.ID)+1 != d.progress.kernel.Load() {
+			if int64(k.ID)+1 != d.progress.running().kernel.Load() {
 				continue
 			}
 			if file, line := sourceLine(k.Object, kernelSymbol, pc-code); line > 0 {
@@ -131,7 +132,7 @@ func (d *death) line() diag.Span {
 
 // kernel is the name of the kernel that ran.
 func (d *death) kernel() string {
-	id := d.progress.kernel.Load() - 1
+	id := d.progress.running().kernel.Load() - 1
 	if names := exec.KernelNames(d.job.Plan.Kernels); id >= 0 && int(id) < len(names) {
 		return names[id]
 	}
@@ -139,13 +140,15 @@ func (d *death) kernel() string {
 }
 
 // runtimeSignal is how the Go runtime reports a signal that user code raised.
-var runtimeSignal = regexp.MustCompile(`(SIG[A-Z]+)[^\n]*\nPC=0x([0-9a-f]+) m=\d+ sigcode=-?\d+(?: addr=0x([0-9a-f]+))?`)
+var runtimeSignal = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(SIG[A-Z]+)[^\n]*\nPC=0x([0-9a-f]+) m=\d+ sigcode=-?\d+(?: addr=0x([0-9a-f]+))?`)
+})
 
 // signalText is what the Go runtime printed of a signal.
 type signalText struct{ name, pc, addr, before string }
 
 func (d *death) signalText() *signalText {
-	all := runtimeSignal.FindAllStringSubmatchIndex(d.output, -1)
+	all := runtimeSignal().FindAllStringSubmatchIndex(d.output, -1)
 	if all == nil {
 		return nil
 	}

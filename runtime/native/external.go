@@ -18,8 +18,8 @@ type externals struct {
 	inner   sim.KernelRunner
 	funcs   map[int32]uintptr // pto_kernel of each C++ kernel
 	names   []string
-	p       *progress
-	effects [][]exec.Write // of the schedule that runs, call by call
+	p       *kernelProgress // these kernels run on one thread
+	effects [][]exec.Write  // of the schedule that runs, call by call
 
 	args    [kernelArgs]int64
 	handles [sim.MaxTensors]cTensor
@@ -54,7 +54,7 @@ type globalContext struct {
 
 // loadKernels loads the C++ kernels of a request.
 func loadKernels(req *request, p *progress, inner sim.KernelRunner) (*externals, *diag.Diagnostic) {
-	x := &externals{inner: inner, funcs: map[int32]uintptr{}, names: exec.KernelNames(req.Kernels), p: p}
+	x := &externals{inner: inner, funcs: map[int32]uintptr{}, names: exec.KernelNames(req.Kernels), p: &p.kernels[0]}
 	x.args[localArg] = int64(uintptr(unsafe.Pointer(&x.local)))
 	x.args[globalArg] = int64(uintptr(unsafe.Pointer(&x.global)))
 	for i := range x.handles {
@@ -102,7 +102,7 @@ func (x *externals) RunCluster(m *sim.Memory, calls []sim.KernelCall) error {
 		return cluster.RunCluster(m, calls)
 	}
 	for i := range calls {
-		x.p.enterKernel(&calls[i])
+		x.p.enter(&calls[i])
 		if err := x.Run(m, &calls[i]); err != nil {
 			return err
 		}

@@ -231,6 +231,33 @@ func Test63Hang(t *testing.T) {
 	}
 }
 
+// Of kernels that run at the same time, the one that does not end is named, whichever of them started last.
+func Test63HangInParallel(t *testing.T) {
+	e := engineFor(t, "parallel.cpp", `#include "pto_orchestration_api.h"
+void aicpu_orchestration_entry(const ChipStorageTaskArgs& args) {
+    for (int i = 0; i < 8; ++i) {
+        Arg a;
+        if (i == 3) {
+            a.add_inout(args.tensor(0));
+            rt_submit_aiv_task(1, a);
+        } else {
+            TensorCreateInfo out(args.tensor(1).shapes, 2);
+            a.add_input(args.tensor(1), args.tensor(2));
+            a.add_output(out);
+            rt_submit_aiv_task(0, a);
+        }
+    }
+}
+`)
+	job := &exec.Job{Plan: &plan.File{Kernels: kernelTable("kernel_add", "endless")}, Program: program(t, "kernels.py"), Tensors: tiles(3),
+		Machine: sim.Config{Costs: &sim.Costs{Launch: 1000}, Workers: 4}, Schedules: []exec.Schedule{{Policy: sim.Parallel}}, Timeout: 300 * time.Millisecond}
+	results, err := e.Run(context.Background(), job)
+	d := soleReport(t, results, err)
+	if d == nil || d.Code != CodeHang || !strings.Contains(d.Message, "kernel 'endless' of task 3, block 0 of 1, did not end within 300ms") || d.Span.Line != 7 {
+		t.Errorf("reported %v", d)
+	}
+}
+
 // A process that user code leaves behind does not hold up the run: this one lives until the test ends (15 minutes, should the test be killed).
 func TestProcessLeftBehind(t *testing.T) {
 	alive := filepath.Join(t.TempDir(), "alive")

@@ -10,25 +10,32 @@ import (
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
-// progress is a page shared between parent and child through a mapped file: what the child is doing, for the report when it dies or hangs. The C++ side
+// progress is memory shared between parent and child through a mapped file: what the child is doing, for the report when it dies or hangs. The C++ side
 // writes call and stack.
 type progress struct {
 	call     atomic.Int64 // the last call: C++ line, inside, the call
-	kernel   atomic.Int64 // 1 + id of the kernel that runs, 0 for none
 	schedule atomic.Int64 // index of the schedule that runs
 	stack    atomic.Int64 // an address in the first frame of the user code, 0 before it starts
 	run      atomic.Int64 // address of pto_run
-	code     atomic.Int64 // address of pto_kernel of the C++ kernel that runs, 0 for none
+	kernels  [maxWorkers]kernelProgress
+}
 
-	// The call of the kernel that runs: written by the child before kernel, read by the parent when the child is dead or hangs.
+// maxWorkers is how many threads can run kernels at the same time.
+const maxWorkers = 32
+
+// kernelProgress is the kernel call of one thread. The rest is written before kernel, and read when the child is dead or hangs.
+type kernelProgress struct {
+	kernel atomic.Int64 // 1 + id of the kernel that runs, 0 for none
+	code   atomic.Int64 // address of pto_kernel of the C++ kernel that runs, 0 for none
+
 	task, block, blocks int64
 	line, col           int64 // of the submit
 	file                [256]byte
 	fileLen             int64
 }
 
-// enterKernel notes a kernel call.
-func (p *progress) enterKernel(c *sim.KernelCall) {
+// enter notes a kernel call.
+func (p *kernelProgress) enter(c *sim.KernelCall) {
 	p.task, p.block, p.blocks = int64(c.Ordinal), int64(c.Block), int64(c.BlockCount)
 	p.line, p.col = int64(c.Site.Line), int64(c.Site.Col)
 	if f := c.Site.File; p.fileLen != int64(len(f)) || string(p.file[:min(p.fileLen, int64(len(p.file)))]) != f {
@@ -37,9 +44,22 @@ func (p *progress) enterKernel(c *sim.KernelCall) {
 	p.kernel.Store(int64(c.Kernel) + 1)
 }
 
+// leave notes its end.
+func (p *kernelProgress) leave() { p.kernel.Store(0) }
+
 // site is where the task of the kernel that runs was submitted.
-func (p *progress) site() diag.Span {
+func (p *kernelProgress) site() diag.Span {
 	return diag.Span{File: string(p.file[:min(max(p.fileLen, 0), int64(len(p.file)))]), Line: int32(p.line), Col: int32(p.col)}
+}
+
+// running is the call of a kernel that has not ended; without one, that of a thread that runs none. When a kernel hangs, all others have ended.
+func (p *progress) running() *kernelProgress {
+	for i := range p.kernels {
+		if k := &p.kernels[i]; k.kernel.Load() != 0 {
+			return k
+		}
+	}
+	return &p.kernels[0]
 }
 
 const inside = 1 << 32 // in progress.call: the call has not returned
@@ -102,16 +122,17 @@ func (p *progressFile) Close() {
 	p.file.Close()
 }
 
-// mapProgress maps the page of a descriptor; when that fails, private memory: progress is only for reports. The page lies between pages that cannot be
+// mapProgress maps the file of a descriptor; when that fails, private memory: progress is only for reports. It lies between pages that cannot be
 // written, so that a kernel that runs past its tensor dies before it reaches what tells of it.
 func mapProgress(fd int) (p *progress, fence []byte) {
-	size, guard := int(unsafe.Sizeof(progress{})), os.Getpagesize()
-	fence, err := syscall.Mmap(-1, 0, 3*guard, syscall.PROT_NONE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
-	if err != nil || size > guard {
+	guard := os.Getpagesize()
+	size := (int(unsafe.Sizeof(progress{})) + guard - 1) / guard * guard
+	fence, err := syscall.Mmap(-1, 0, size+2*guard, syscall.PROT_NONE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
 		return new(progress), nil
 	}
 	at := uintptr(unsafe.Pointer(unsafe.SliceData(fence))) + uintptr(guard)
-	got, _, errno := syscall.Syscall6(syscall.SYS_MMAP, at, uintptr(guard), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED|syscall.MAP_FIXED, uintptr(fd), 0)
+	got, _, errno := syscall.Syscall6(syscall.SYS_MMAP, at, uintptr(size), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED|syscall.MAP_FIXED, uintptr(fd), 0)
 	if errno != 0 || got != at {
 		return new(progress), fence
 	}
