@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/runtime/exec"
@@ -60,7 +61,7 @@ func parted(built *Built, d *trace.Difference, s exec.Schedule) error {
 	return r
 }
 
-var argumentNumber = regexp.MustCompile(`(scalar )?argument \d+`)
+var argumentNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(scalar )?argument \d+`) })
 
 // inWords says what differs, with the parameters of the kernel by name.
 func inWords(built *Built, d *trace.Difference) string {
@@ -69,7 +70,7 @@ func inWords(built *Built, d *trace.Difference) string {
 		return d.Text
 	}
 	names := namesOf(built)
-	return argumentNumber.ReplaceAllStringFunc(d.Text, func(m string) string {
+	return argumentNumber().ReplaceAllStringFunc(d.Text, func(m string) string {
 		n, err := strconv.Atoi(strings.TrimPrefix(m, "argument "))
 		if err != nil { // a scalar
 			return m

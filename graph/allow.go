@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -51,7 +52,9 @@ type Allowance struct {
 	file, test string
 }
 
-var allowComment = regexp.MustCompile(`^ptobuild:\s*allow\(\s*([A-Za-z_]*)\s*(?:,\s*(.*?)\s*)?\)$`)
+var allowComment = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^ptobuild:\s*allow\(\s*([A-Za-z_]*)\s*(?:,\s*(.*?)\s*)?\)$`)
+})
 
 // allowancesIn reads the comments of a file. What cannot be understood is an error.
 func allowancesIn(name string, src []byte) ([]Allowance, diag.List) {
@@ -70,7 +73,7 @@ func allowancesIn(name string, src []byte) ([]Allowance, diag.List) {
 			continue
 		}
 		at := c.At().Span(name)
-		m := allowComment.FindStringSubmatch(c.Text)
+		m := allowComment().FindStringSubmatch(c.Text)
 		if m == nil {
 			ds.Add(diag.Errorf(CodeAllow, at, "this comment for ptobuild cannot be understood").WithHint("write # ptobuild: allow(RACE, why this is right)"))
 			continue

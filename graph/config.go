@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/BurntSushi/toml"
@@ -125,9 +126,11 @@ type ExpectConfig struct {
 }
 
 // expectWord is the short form of the two expectations that need nothing else: expect = "float64".
-var expectWord = regexp.MustCompile(`(?m)^([ \t]*)expect([ \t]*=[ \t]*)"(float64|sequential)"`)
+var expectWord = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^([ \t]*)expect([ \t]*=[ \t]*)"(float64|sequential)"`)
+})
 
-var decodeError = regexp.MustCompile(`^line (\d+) \(last key "([^"]*)"\): (.*)$`)
+var decodeError = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^line (\d+) \(last key "([^"]*)"\): (.*)$`) })
 
 // plainType turns the TOML library's words for Go types into those of a Pto.toml.
 var plainType = strings.NewReplacer("incompatible types: TOML value has type ", "is a ", "; destination has type ", ", it must be a ", "type mismatch for ", "", "map[string]any", "table",
@@ -137,7 +140,7 @@ var plainType = strings.NewReplacer("incompatible types: TOML value has type ", 
 // parseConfig reads Pto.toml strictly: an unknown key is an error with a suggestion.
 func parseConfig(path string, src []byte) (*Config, diag.List) {
 	var c Config
-	meta, err := toml.Decode(expectWord.ReplaceAllString(string(src), "${1}expect.${3}${2}true"), &c)
+	meta, err := toml.Decode(expectWord().ReplaceAllString(string(src), "${1}expect.${3}${2}true"), &c)
 	if err != nil {
 		d := diag.Errorf(CodeConfig, diag.Span{File: path}, "%s", strings.TrimPrefix(err.Error(), "toml: "))
 		var pe toml.ParseError
@@ -151,7 +154,7 @@ func parseConfig(path string, src []byte) (*Config, diag.List) {
 				d.Hint = strings.TrimSpace(strings.SplitN(pe.Usage, "\n", 2)[0])
 			}
 		}
-		if m := decodeError.FindStringSubmatch(d.Message); m != nil { // a value of the wrong type is no ParseError
+		if m := decodeError().FindStringSubmatch(d.Message); m != nil { // a value of the wrong type is no ParseError
 			line, _ := strconv.Atoi(m[1]) // digits, by the pattern
 			d.Span.Line, d.Span.Col = int32(line), 1
 			d.Message = m[2] + ": " + plainType.Replace(m[3])

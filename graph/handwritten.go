@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
@@ -58,7 +59,9 @@ func (b *Builder) matchesHandwritten(p Pattern) bool {
 	})
 }
 
-var handParam = regexp.MustCompile(`^(?:(in|out|inout)\s+)?([A-Za-z_]\w*)\s*:\s*([A-Za-z0-9]+)\s*(?:\[([^\]]*)\])?$`)
+var handParam = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:(in|out|inout)\s+)?([A-Za-z_]\w*)\s*:\s*([A-Za-z0-9]+)\s*(?:\[([^\]]*)\])?$`)
+})
 
 // handwritten makes what a build gives of a C++ file: its interface and its text.
 func (b *Builder) handwritten(t *Target) (*Built, diag.List) {
@@ -70,7 +73,7 @@ func (b *Builder) handwritten(t *Target) (*Built, diag.List) {
 	f := &plan.File{Func: stem(h.Source), Pos: t.Pos}
 	var ds diag.List
 	for _, text := range splitParams(h.Signature) {
-		m := handParam.FindStringSubmatch(text)
+		m := handParam().FindStringSubmatch(text)
 		var dt ir.DType
 		known := false
 		if m != nil {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 )
@@ -172,15 +173,15 @@ func (p *queryParser) fail(format string, args ...any) error {
 }
 
 var (
-	queryWord = regexp.MustCompile(`^[^\s(),+^]+`)
-	queryOp   = regexp.MustCompile(`^[+^]|^- `)
+	queryWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^\s(),+^]+`) })
+	queryOp   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[+^]|^- `) })
 )
 
 func (p *queryParser) expr() ([]string, error) {
 	left, err := p.operand()
 	for err == nil {
 		p.rest = strings.TrimSpace(p.rest)
-		op := queryOp.FindString(p.rest)
+		op := queryOp().FindString(p.rest)
 		if op == "" {
 			return left, nil
 		}
@@ -213,7 +214,7 @@ func (p *queryParser) operand() ([]string, error) {
 		}
 		return names, err
 	}
-	word := queryWord.FindString(p.rest)
+	word := queryWord().FindString(p.rest)
 	p.rest = p.rest[len(word):]
 	switch {
 	case word == "":
@@ -238,7 +239,7 @@ func (p *queryParser) close() error {
 func (p *queryParser) call(name string) (out []string, err error) {
 	var re *regexp.Regexp
 	if name == "kind" {
-		word := queryWord.FindString(strings.TrimSpace(p.rest))
+		word := queryWord().FindString(strings.TrimSpace(p.rest))
 		p.rest = strings.TrimSpace(p.rest)[len(word):]
 		if re, err = regexp.Compile("^(?:" + strings.Trim(word, `"'`) + ")$"); err != nil {
 			return nil, p.fail("kind: %v", err)

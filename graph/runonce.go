@@ -53,8 +53,8 @@ type RunOutput struct {
 // WriteTrace writes the run's events as JSON lines.
 func (o *RunOutcome) WriteTrace(w io.Writer) error { return trace.WriteJSON(w, o.events) }
 
-// Lines describes the tasks, one line each.
-func (o *RunOutcome) Lines() []string { return taskLines(o.events) }
+// Text describes the tasks, one line each.
+func (o *RunOutcome) Text() []byte { return taskText(o.events) }
 
 // PolicyNamed reads a task order.
 func PolicyNamed(name string) (sim.Policy, error) {
@@ -174,34 +174,62 @@ func (t *Tester) runTest(target *Target, f *plan.File, req *RunRequest) (*TestCo
 	return &test, nil
 }
 
-// taskLines describes the tasks of a run in submit order.
-func taskLines(events []trace.Event) []string {
-	var lines []string
-	at := map[int]int{}
+// taskText describes the tasks of a run in submit order, one line each.
+func taskText(events []trace.Event) []byte {
+	skipped := map[int]bool{}
 	for _, e := range events {
-		switch e := e.(type) {
-		case *trace.Submit:
-			kernels := slices.Compact(slices.DeleteFunc(slices.Clone(e.Kernels), func(k string) bool { return k == "" }))
-			line := fmt.Sprintf("task %-3d %-5s %s", e.N, e.Kind, strings.Join(kernels, "+"))
-			if len(e.Deps) > 0 {
-				deps := make([]string, len(e.Deps))
-				for i, d := range e.Deps {
-					deps[i] = strconv.Itoa(d)
-				}
-				line += "  after " + strings.Join(deps, ", ")
-			}
-			if e.Site.IsValid() {
-				line += "  (" + e.Site.String() + ")"
-			}
-			at[e.N] = len(lines)
-			lines = append(lines, line)
-		case *trace.Retire:
-			if i, ok := at[e.N]; ok && e.Skipped {
-				lines[i] += "  skipped: its predicate was false"
-			}
+		if r, ok := e.(*trace.Retire); ok && r.Skipped {
+			skipped[r.N] = true
 		}
 	}
-	return lines
+	var b []byte
+	pad := func(from, width int) {
+		for len(b)-from < width {
+			b = append(b, ' ')
+		}
+	}
+	for _, e := range events {
+		s, ok := e.(*trace.Submit)
+		if !ok {
+			continue
+		}
+		b = append(b, "  task "...)
+		at := len(b)
+		b = strconv.AppendInt(b, int64(s.N), 10)
+		pad(at, 3)
+		b = append(b, ' ')
+		at = len(b)
+		b = append(b, s.Kind...)
+		pad(at, 5)
+		b = append(b, ' ')
+		last := ""
+		for _, k := range s.Kernels {
+			if k == "" || k == last {
+				continue
+			}
+			if last != "" {
+				b = append(b, '+')
+			}
+			b = append(b, k...)
+			last = k
+		}
+		for i, d := range s.Deps {
+			if i == 0 {
+				b = append(b, "  after "...)
+			} else {
+				b = append(b, ", "...)
+			}
+			b = strconv.AppendInt(b, int64(d), 10)
+		}
+		if s.Site.IsValid() {
+			b = append(s.Site.Append(append(b, "  ("...)), ')')
+		}
+		if skipped[s.N] {
+			b = append(b, "  skipped: its predicate was false"...)
+		}
+		b = append(b, '\n')
+	}
+	return b
 }
 
 // summary describes the content of a tensor in a line.

@@ -3,6 +3,7 @@ package main
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -54,7 +55,7 @@ func (a *app) explainCommand() *cobra.Command {
 }
 
 // codeForm is a code as people type it: pto-d001, D001.
-var codeForm = regexp.MustCompile(`^(?i:PTO-)?([A-Za-z]\d{1,3})$`)
+var codeForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?i:PTO-)?([A-Za-z]\d{1,3})$`) })
 
 // explain explains a code, or what has the form of a label or path.
 func (a *app) explain(what string) error {
@@ -63,7 +64,7 @@ func (a *app) explain(what string) error {
 	}
 	c := catalogue.Load()
 	code := strings.ToUpper(what)
-	if m := codeForm.FindStringSubmatch(what); m != nil {
+	if m := codeForm().FindStringSubmatch(what); m != nil {
 		code = "PTO-" + strings.ToUpper(m[1])
 	}
 	e := c.Lookup(diag.Code(code))
@@ -75,7 +76,7 @@ func (a *app) explain(what string) error {
 	}
 	a.ui.Printf("%s\n\n%s\n", a.ui.Paint(ui.Bold, string(e.Code)+": "+e.Title), wrap(e.Cause))
 	a.ui.Printf("\n%s", indent(e.Example))
-	if e.Lang == "python" && usesPrelude.MatchString(e.Example) {
+	if e.Lang == "python" && usesPrelude().MatchString(e.Example) {
 		a.ui.Printf("\n%s\n", a.ui.Paint(ui.Dim, "T is pl.Tensor[[16, 16], pl.FP32]; k(a, o) and self.k(a, o) are kernels that copy a to o."))
 	}
 	a.ui.Printf("\n%s\n", wrap("Fix: "+e.Fix))
@@ -83,7 +84,7 @@ func (a *app) explain(what string) error {
 }
 
 // usesPrelude finds the names that examples take for granted.
-var usesPrelude = regexp.MustCompile(`\bT\b|\bk\(|\bk,`)
+var usesPrelude = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\bT\b|\bk\(|\bk,`) })
 
 func noSuchCode(c *catalogue.Catalogue, what, code string) error {
 	d := diag.Errorf(graph.CodeNoMatch, diag.Span{}, "no report has the code %q", what)

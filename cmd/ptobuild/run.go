@@ -113,9 +113,7 @@ func (a *app) run(ctx context.Context, what string, f *runFlags) error {
 		return a.ui.Result(out)
 	}
 	a.ui.Printf("%s  %s, %s\n", out.Target, ui.Plural(out.Tasks, "task"), out.Engine)
-	for _, line := range out.Lines() {
-		a.ui.Printf("  %s\n", line)
-	}
+	a.ui.Printf("%s", out.Text())
 	for _, line := range out.Times.Lines() {
 		a.ui.Printf("  %s\n", line)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"path/filepath"
+	"sync"
 	"unsafe"
 )
 
@@ -15,7 +16,7 @@ const (
 	header  = len(magic) + 8
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // errMalformed is what decoding ends with for any text that Encode did not write.
 var errMalformed = errors.New("malformed state")
@@ -26,7 +27,7 @@ func (s *State) Encode() []byte {
 	copy(c.b, magic)
 	binary.LittleEndian.PutUint32(c.b[len(magic):], version)
 	c.state(s)
-	binary.LittleEndian.PutUint32(c.b[header-4:], crc32.Checksum(c.b[header:], castagnoli))
+	binary.LittleEndian.PutUint32(c.b[header-4:], crc32.Checksum(c.b[header:], castagnoli()))
 	return c.b
 }
 
@@ -42,7 +43,7 @@ func Decode(b []byte) (*State, error) {
 // decode reads the content of the file and tells of stretches of the lists of files, folders and sources ('f', 'd', 's') as soon as they are complete.
 func decode(b []byte, s *State, ready func(list byte, first, last int)) error {
 	if len(b) < header || string(b[:len(magic)]) != magic || binary.LittleEndian.Uint32(b[len(magic):]) != version ||
-		binary.LittleEndian.Uint32(b[header-4:]) != crc32.Checksum(b[header:], castagnoli) {
+		binary.LittleEndian.Uint32(b[header-4:]) != crc32.Checksum(b[header:], castagnoli()) {
 		return errMalformed
 	}
 	c := &coder{b: b[header:], ready: ready}

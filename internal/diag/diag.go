@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -25,7 +26,17 @@ func (s Span) String() string {
 	if !s.IsValid() {
 		return s.File
 	}
-	return fmt.Sprintf("%s:%d:%d", s.File, s.Line, s.Col)
+	return string(s.Append(make([]byte, 0, len(s.File)+16)))
+}
+
+// Append adds what String gives to b.
+func (s Span) Append(b []byte) []byte {
+	b = append(b, s.File...)
+	if s.IsValid() {
+		b = strconv.AppendInt(append(b, ':'), int64(s.Line), 10)
+		b = strconv.AppendInt(append(b, ':'), int64(s.Col), 10)
+	}
+	return b
 }
 
 // To returns the span from the start of s to the end of e.

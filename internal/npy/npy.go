@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ptobuild/ptobuild/ir"
 )
@@ -58,9 +59,9 @@ func Marshal(a *Array) ([]byte, error) {
 }
 
 var (
-	reDescr = regexp.MustCompile(`'descr':\s*'([<|=>]?)([a-z]\d+)'`)
-	reOrder = regexp.MustCompile(`'fortran_order':\s*(True|False)`)
-	reShape = regexp.MustCompile(`'shape':\s*\(([^)]*)\)`)
+	reDescr = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`'descr':\s*'([<|=>]?)([a-z]\d+)'`) })
+	reOrder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`'fortran_order':\s*(True|False)`) })
+	reShape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`'shape':\s*\(([^)]*)\)`) })
 )
 
 // Unmarshal decodes a .npy file.
@@ -84,7 +85,7 @@ func Unmarshal(b []byte) (*Array, error) {
 		return nil, fmt.Errorf("truncated .npy header")
 	}
 	header := string(b[at : at+n])
-	descr, order, shape := reDescr.FindStringSubmatch(header), reOrder.FindStringSubmatch(header), reShape.FindStringSubmatch(header)
+	descr, order, shape := reDescr().FindStringSubmatch(header), reOrder().FindStringSubmatch(header), reShape().FindStringSubmatch(header)
 	if descr == nil || order == nil || shape == nil {
 		return nil, fmt.Errorf("malformed .npy header %q", strings.TrimSpace(header))
 	}

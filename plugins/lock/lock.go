@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/BurntSushi/toml"
 
@@ -41,7 +42,7 @@ const format = 1
 // Platform is the key of this machine's digests: linux_amd64.
 func Platform() string { return runtime.GOOS + "_" + runtime.GOARCH }
 
-var hexDigest = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var hexDigest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{64}$`) })
 
 // Read reads the file of a workspace; nil without one.
 func Read(root string) (*File, *diag.Diagnostic) {
@@ -71,7 +72,7 @@ func Read(root string) (*File, *diag.Diagnostic) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Plugins)) {
 		for _, platform := range slices.Sorted(maps.Keys(f.Plugins[name].SHA256)) {
-			if !hexDigest.MatchString(f.Plugins[name].SHA256[platform]) {
+			if !hexDigest().MatchString(f.Plugins[name].SHA256[platform]) {
 				return nil, bad(1, "the digest of plugin %s for %s is no SHA-256", name, platform)
 			}
 		}

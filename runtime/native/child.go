@@ -107,10 +107,7 @@ type runners func(*ir.Program, []plan.Kernel, *ops.Registry) sim.KernelRunner
 func childMain(newRunner runners) {
 	runtime.LockOSThread()      // user code may keep thread-local state between calls
 	debug.SetPanicOnFault(true) // a wild pointer of user code is a report of the call that it was given to
-	debug.SetGCPercent(400)     // the process lives for one request
-	// Most runs need less than this: with it counted as in use, the first collection comes at 320 MB. Its pages are never touched.
-	ballast := make([]byte, 64<<20)
-	defer runtime.KeepAlive(ballast)
+	lateCollection()            // the process lives for one request
 	in, out := os.NewFile(fdRequest, "request"), os.NewFile(fdResponse, "response")
 	enc := gob.NewEncoder(out)
 	send := func(m *message) {
@@ -125,6 +122,12 @@ func childMain(newRunner runners) {
 		send(&message{Err: d})
 	}
 	os.Exit(0)
+}
+
+// lateCollection lets the first garbage collection come at 320 MB, which most runs do not reach, and then at five times of what is in use.
+func lateCollection() {
+	debug.SetGCPercent(8000) // of 4 MB
+	runtime.AddCleanup(new([16]byte), func(percent int) { debug.SetGCPercent(percent) }, 400)
 }
 
 func serve(req *request, newRunner runners, send func(*message)) *diag.Diagnostic {
@@ -226,23 +229,29 @@ func (b *bridge) run(obj *object, s exec.Schedule) (*result, *diag.Diagnostic) {
 type watched struct {
 	sim.KernelRunner
 	progress *progress
+	mine     *kernelProgress // of the thread
+	forks    *int            // of the run, so far
 }
 
 func (w *watched) Run(m *sim.Memory, c *sim.KernelCall) error {
-	w.progress.enterKernel(c)
+	w.mine.enter(c)
 	err := w.KernelRunner.Run(m, c)
-	w.progress.kernel.Store(0)
+	w.mine.leave()
 	return err
 }
 
-// Fork is that of the runner. Whichever thread started a kernel last is the one that a report of a death names.
+// Fork is that of the runner.
 func (w *watched) Fork() sim.KernelRunner {
-	if f, ok := w.KernelRunner.(sim.Forker); ok {
-		if r := f.Fork(); r != nil {
-			return watch(r, w.progress)
-		}
+	f, ok := w.KernelRunner.(sim.Forker)
+	if !ok || *w.forks+1 == maxWorkers {
+		return nil
 	}
-	return nil
+	r := f.Fork()
+	if r == nil {
+		return nil
+	}
+	*w.forks++
+	return watch(r, w.progress, w.forks)
 }
 
 // watchedClusters keeps the cluster side of a runner that has one.
@@ -252,17 +261,18 @@ type watchedClusters struct {
 }
 
 func (w *watchedClusters) RunCluster(m *sim.Memory, calls []sim.KernelCall) error {
-	w.progress.enterKernel(&calls[0])
+	w.mine.enter(&calls[0])
 	err := w.cluster.RunCluster(m, calls)
-	w.progress.kernel.Store(0)
+	w.mine.leave()
 	return err
 }
 
-func watch(r sim.KernelRunner, p *progress) sim.KernelRunner {
+// watch is the runner of the thread that was forked last, of the orchestration's own without forks.
+func watch(r sim.KernelRunner, p *progress, forks *int) sim.KernelRunner {
 	if r == nil {
 		return nil
 	}
-	w := watched{r, p}
+	w := watched{r, p, &p.kernels[*forks], forks}
 	if c, ok := r.(sim.ClusterRunner); ok {
 		return &watchedClusters{w, c}
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ptobuild/ptobuild/cache"
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -61,7 +62,7 @@ func FindToolchain(name string) (*Toolchain, error) {
 // Key is the action key of compiling src.
 func (t *Toolchain) Key(src []byte) cache.Digest {
 	k := cache.NewKey("Compile").Str("compiler", t.ID).Str("flags", strings.Join(flags, " ")+exports).Bytes("source", src)
-	for _, h := range headers {
+	for _, h := range headers() {
 		k.Bytes(h.name, h.text)
 	}
 	return k.Sum()
@@ -72,7 +73,7 @@ type header struct {
 	text []byte
 }
 
-var headers = func() []header {
+var headers = sync.OnceValue(func() []header {
 	names, _ := fs.Glob(include.Files, "*.h") // the pattern is valid
 	hs := make([]header, len(names))
 	for i, n := range names {
@@ -80,12 +81,12 @@ var headers = func() []header {
 		hs[i] = header{n, text}
 	}
 	return hs
-}()
+})
 
 // Compile turns one orchestration source into a shared object. name appears in reports and in the object's line table; compiler errors come back as
 // reports at C++ lines.
 func (t *Toolchain) Compile(ctx context.Context, name string, src []byte) ([]byte, error) {
-	return t.object(ctx, name, src, "c++", headers)
+	return t.object(ctx, name, src, "c++", headers())
 }
 
 // CompilePreprocessed is Compile for what Preprocess gave.
@@ -101,7 +102,7 @@ func (t *Toolchain) Preprocess(ctx context.Context, root, name, entry string) (t
 		return nil, nil, err
 	}
 	defer os.RemoveAll(dir)
-	for _, h := range headers {
+	for _, h := range headers() {
 		if err := os.WriteFile(filepath.Join(dir, h.name), h.text, 0o666); err != nil {
 			return nil, nil, err
 		}
@@ -144,23 +145,38 @@ func (t *Toolchain) command(ctx context.Context, tmp string, args ...string) *ex
 	return cmd
 }
 
-var (
-	// lineMarker is how the preprocessor names the place of what follows.
-	lineMarker = regexp.MustCompile(`(?m)^# \d+ "([^"\n]+)"`)
-	dotMarker  = regexp.MustCompile(`(?m)^(# \d+ )"\./`)
-)
-
-// preprocessed cleans what a preprocessor wrote of everything that depends on where it ran, and finds the files of the workspace in it.
+// preprocessed cleans what a preprocessor wrote of everything that depends on where it ran, and finds the files of the workspace in it. Most of the
+// text is that of the standard library, so that only its line markers are looked at: # 12 "file" flags.
 func preprocessed(text []byte, headers string) (clean []byte, reads []string) {
-	clean = bytes.ReplaceAll(text, []byte(headers), []byte("<include>/"))
-	clean = dotMarker.ReplaceAll(clean, []byte(`$1"`)) // clang++ names files of the folder so
-	for _, m := range lineMarker.FindAllSubmatch(clean, -1) {
-		if f := string(m[1]); !filepath.IsAbs(f) && !strings.HasPrefix(f, "<") {
+	text = bytes.ReplaceAll(text, []byte(headers), []byte("<include>/"))
+	clean = make([]byte, 0, len(text))
+	for rest := text; len(rest) > 0; {
+		line := rest
+		if i := bytes.Index(rest, []byte("\n# ")); i >= 0 {
+			line = rest[:i+1]
+		}
+		rest = rest[len(line):]
+		before, after, marked := bytes.Cut(line, []byte(` "`))
+		if !marked || !bytes.HasPrefix(before, []byte("# ")) || !digits(before[2:]) {
+			clean = append(clean, line...)
+			continue
+		}
+		after = bytes.TrimPrefix(after, []byte("./")) // clang++ names files of the folder so
+		clean = append(append(append(clean, before...), ` "`...), after...)
+		end := bytes.IndexAny(after, "\"\n")
+		if end <= 0 || after[end] != '"' {
+			continue
+		}
+		if f := string(after[:end]); !filepath.IsAbs(f) && !strings.HasPrefix(f, "<") && !slices.Contains(reads, f) {
 			reads = append(reads, f)
 		}
 	}
 	slices.Sort(reads)
-	return clean, slices.Compact(reads)
+	return clean, reads
+}
+
+func digits(b []byte) bool {
+	return len(b) > 0 && !bytes.ContainsFunc(b, func(r rune) bool { return r < '0' || r > '9' })
 }
 
 func (t *Toolchain) object(ctx context.Context, name string, src []byte, language string, headers []header) ([]byte, error) {
@@ -189,12 +205,15 @@ func (t *Toolchain) object(ctx context.Context, name string, src []byte, languag
 	return os.ReadFile(filepath.Join(dir, object))
 }
 
+// Patterns are compiled when they are needed: every child process would pay for them.
 var (
-	compilerError = regexp.MustCompile(`^([^\s:]+):(\d+):(\d+): (?:fatal )?error: (.*)$`)
+	compilerError = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([^\s:]+):(\d+):(\d+): (?:fatal )?error: (.*)$`) })
 	// An error inside a template of the header is caused by the line that uses it: g++ names it before the error, clang++ after.
-	usedBefore = regexp.MustCompile(`^([^\s:]+):(\d+):(\d+):   required from here$`)
-	usedAfter  = regexp.MustCompile(`^([^\s:]+):(\d+):(\d+): note: in instantiation of .* requested here$`)
-	undefined  = regexp.MustCompile("undefined reference to [`']([^']*)'")
+	usedBefore = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([^\s:]+):(\d+):(\d+):   required from here$`) })
+	usedAfter  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([^\s:]+):(\d+):(\d+): note: in instantiation of .* requested here$`)
+	})
+	undefined = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("undefined reference to [`']([^']*)'") })
 )
 
 // compilerErrors turns what the compiler wrote into reports, at most five.
@@ -208,11 +227,11 @@ func compilerErrors(name, text string) diag.List {
 	var use diag.Span
 	for line := range strings.Lines(text) {
 		line = strings.TrimPrefix(strings.TrimRight(line, "\n"), "./") // clang++
-		if m := usedBefore.FindStringSubmatch(line); m != nil && m[1] == name {
+		if m := usedBefore().FindStringSubmatch(line); m != nil && m[1] == name {
 			use = place(m)
-		} else if m := usedAfter.FindStringSubmatch(line); m != nil && m[1] == name && len(ds) > 0 && ds[len(ds)-1].Span.File != name {
+		} else if m := usedAfter().FindStringSubmatch(line); m != nil && m[1] == name && len(ds) > 0 && ds[len(ds)-1].Span.File != name {
 			ds[len(ds)-1].Span = place(m)
-		} else if m := compilerError.FindStringSubmatch(line); m != nil {
+		} else if m := compilerError().FindStringSubmatch(line); m != nil {
 			if len(ds) == 5 {
 				break
 			}
@@ -222,7 +241,7 @@ func compilerErrors(name, text string) diag.List {
 			}
 			ds.Add(diag.Errorf(CodeCompile, at, "C++ compiler: %s", strings.TrimPrefix(m[4], "static assertion failed: ")))
 			use = diag.Span{}
-		} else if m := undefined.FindStringSubmatch(line); m != nil && len(ds) < 5 {
+		} else if m := undefined().FindStringSubmatch(line); m != nil && len(ds) < 5 {
 			ds.Add(diag.Errorf(CodeCompile, diag.Span{File: name}, "C++ linker: %s is used but not defined", m[1]).
 				WithHint("an orchestration is one file: it defines aicpu_orchestration_config and aicpu_orchestration_entry and links against nothing"))
 		}

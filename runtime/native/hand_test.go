@@ -128,7 +128,7 @@ func TestHandwrittenWithoutWarnings(t *testing.T) {
 		t.Fatal(sources, err)
 	}
 	dir := t.TempDir()
-	for _, h := range headers {
+	for _, h := range headers() {
 		if err := os.WriteFile(filepath.Join(dir, h.name), h.text, 0o666); err != nil {
 			t.Fatal(err)
 		}

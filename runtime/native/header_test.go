@@ -14,7 +14,7 @@ func Test65HeaderAcceptsEveryGeneration(t *testing.T) {
 		t.Fatalf("%d sources, %v", len(sources), err)
 	}
 	dir := t.TempDir()
-	for _, h := range headers {
+	for _, h := range headers() {
 		if err := os.WriteFile(filepath.Join(dir, h.name), h.text, 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ptobuild/ptobuild/cache"
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -129,12 +130,14 @@ func (t *Toolchain) CompileKernel(ctx context.Context, s *KernelSource) ([]byte,
 }
 
 // noEntry is how a linker says that there is no kernel_entry.
-var noEntry = regexp.MustCompile(`undefined (?:reference to|symbol:?) .?kernel_entry|conflicting declaration.*kernel_entry|declaration of 'kernel_entry' has a different language linkage`)
+var noEntry = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`undefined (?:reference to|symbol:?) .?kernel_entry|conflicting declaration.*kernel_entry|declaration of 'kernel_entry' has a different language linkage`)
+})
 
 // kernelErrors turns a failed compilation of a kernel into reports.
 func (t *Toolchain) kernelErrors(ctx context.Context, err error, k plan.Kernel, text string) error {
 	return t.failed(ctx, err, func() error {
-		if noEntry.MatchString(text) {
+		if noEntry().MatchString(text) {
 			return diag.Errorf(CodeKernelEntry, diag.Span{File: k.External.Source}, "kernel '%s' defines no kernel_entry with C linkage", k.Name).
 				WithHint(`define extern "C" void kernel_entry(int64_t* args)`)
 		}

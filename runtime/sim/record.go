@@ -13,7 +13,6 @@ type recorder struct {
 	events []trace.Event
 	names  map[bufferKey]string
 	blocks arena[trace.Block]
-	scopes []ScopeMark
 	// Events are made in bulk: one by one they would cost more than what they tell of.
 	submits arena[trace.Submit]
 	retires arena[trace.Retire]

@@ -40,6 +40,7 @@ type Runtime struct {
 	entries  []Tensor
 	rec      *recorder
 	graph    *Graph
+	marks    []ScopeMark // only with Config.Check
 	stats    Stats
 	finished bool
 
@@ -132,10 +133,10 @@ func New(cfg Config) (*Runtime, error) {
 	}
 	if cfg.Record {
 		r.rec = newRecorder()
-		r.markScope(Site{}, false)
 	}
 	if cfg.Check {
 		r.graph = &Graph{}
+		r.markScope(Site{}, false)
 	}
 	return r, nil
 }

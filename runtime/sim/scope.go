@@ -102,20 +102,15 @@ type ScopeMark struct {
 	Map   int // live writers in the overlap map
 }
 
-// ScopeMarks returns the scopes of the run in order, the root scope included; nil without Config.Record.
-func (r *Runtime) ScopeMarks() []ScopeMark {
-	if r.rec == nil {
-		return nil
-	}
-	return r.rec.scopes
-}
+// ScopeMarks returns the scopes of the run in order, the root scope included; nil without Config.Check.
+func (r *Runtime) ScopeMarks() []ScopeMark { return r.marks }
 
 func (r *Runtime) markScope(site Site, end bool) {
-	if r.rec == nil {
+	if r.graph == nil {
 		return
 	}
 	g := &r.rings[r.ringNumber()]
-	r.rec.scopes = append(r.rec.scopes, ScopeMark{
+	r.marks = append(r.marks, ScopeMark{
 		Site: site, End: end, Depth: r.depth(), Ring: r.ringNumber(), Host: r.machine.host, Tasks: [2]uint64{uint64(g.tail), uint64(g.head)},
 		Heap: [2]uint64{g.heapTail, g.heapHead}, Deps: [2]uint64{g.allDeps - uint64(g.deps), g.allDeps}, Map: r.omap.Len() - r.kept,
 	})

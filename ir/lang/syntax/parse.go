@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -150,7 +151,7 @@ func (p *parser) finish() diag.List {
 
 var utf8BOM = []byte("\xef\xbb\xbf")
 
-var cookie = regexp.MustCompile(`^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)`)
+var cookie = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)`) })
 
 // sourceText prepares bytes for scanning: no byte order mark, '\n' line ends, UTF-8, and a NUL at the end.
 func sourceText(path string, src []byte) (string, *diag.Diagnostic) {
@@ -197,7 +198,7 @@ func sourceText(path string, src []byte) (string, *diag.Diagnostic) {
 // latin1 decodes a file that declares that encoding in one of its first two lines; else it gives the name declared.
 func latin1(src []byte) (text []byte, name string) {
 	for line := range bytes.Lines(src[:min(len(src), 400)]) {
-		if m := cookie.FindSubmatch(line); m != nil {
+		if m := cookie().FindSubmatch(line); m != nil {
 			name = string(m[1])
 			break
 		}
