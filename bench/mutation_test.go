@@ -15,7 +15,7 @@ func BenchmarkMutationScore(b *testing.B) {
 	for b.Loop() {
 		cmd := exec.Command("go", "test", "-count=1", "-run", "TestMutants", "-v", "../internal/crosscheck")
 		cmd.Env = os.Environ()
-		for _, v := range []string{"CROSSCHECK_MUTANTS=200", "CROSSCHECK_BREAKS=10"} {
+		for _, v := range []string{"CROSSCHECK_MUTANTS=200", "CROSSCHECK_BREAKS=14"} {
 			if name, _, _ := strings.Cut(v, "="); os.Getenv(name) == "" {
 				cmd.Env = append(cmd.Env, v)
 			}

@@ -18,10 +18,10 @@ import (
 // maxMended bounds the races of one test for which changes are tried.
 const maxMended = 8
 
-// remedy is a change of the source that may order a race.
-type remedy struct {
-	edits []diag.Edit
-	hint  string
+// Remedy is a change of the source that may order a race.
+type Remedy struct {
+	Edits []diag.Edit
+	Hint  string
 }
 
 // mend looks for changes of the source that order the races of a run. A change is suggested only after it was tried: the changed program builds, has
@@ -54,26 +54,27 @@ func (t *Tester) mend(ctx context.Context, built *Built, job *exec.Job, first *c
 		if i == maxMended || ctx.Err() != nil {
 			return
 		}
-		for _, m := range t.remedies(built, r) {
-			if len(m.edits) > 0 && t.helps(ctx, built, job, first, m.edits) {
-				r.Diag.Hint, r.Diag.Edits = m.hint, m.edits
+		for _, m := range Remedies(r, t.parsed, func(name string) diag.Span { return definition(built, name) }) {
+			if t.helps(ctx, built, job, first, m.Edits) {
+				r.Diag.Hint, r.Diag.Edits = m.Hint, m.Edits
 				break
 			}
 		}
 	}
 }
 
-// remedies lists what may order a race, the most fitting first.
-func (t *Tester) remedies(built *Built, r *check.Race) []remedy {
-	var out []remedy
-	file := t.parsed(r.Second.Site.File)
+// Remedies lists what may order a race, the most fitting first. parsed gives the tree of a file, nil when there is none, and kernel the place of a kernel's
+// definition.
+func Remedies(r *check.Race, parsed func(file string) *syntax.File, kernel func(name string) diag.Span) []Remedy {
+	var out []Remedy
+	file := parsed(r.Second.Site.File)
 	direction := func(u *check.Use, dir string) {
-		f := kernelFunction(built, u.Kernel)
-		if f == nil || u.Param == "" {
+		at := kernel(u.Kernel)
+		if !at.IsValid() || u.Param == "" {
 			return
 		}
-		if src := t.parsed(f.Pos.File); src != nil {
-			out = append(out, remedy{edit.Direction(src, f.Pos, u.Param, dir), "declare " + u.Param + " of " + u.Kernel + " as pl." + dir + ": " + r.Why()})
+		if src := parsed(at.File); src != nil {
+			out = append(out, Remedy{edit.Direction(src, at, u.Param, dir), "declare " + u.Param + " of " + u.Kernel + " as pl." + dir + ": " + r.Why()})
 		}
 	}
 	order := func() {
@@ -83,7 +84,7 @@ func (t *Tester) remedies(built *Built, r *check.Race) []remedy {
 		carried := r.Carried()
 		for _, c := range []bool{carried, !carried} {
 			for _, es := range edit.Order(file, r.First.Site, r.Second.Site, c) {
-				out = append(out, remedy{es, fmt.Sprintf("make %s wait for %s: %s", &r.Second, &r.First, r.Why())})
+				out = append(out, Remedy{es, fmt.Sprintf("make %s wait for %s: %s", &r.Second, &r.First, r.Why())})
 			}
 		}
 	}
@@ -99,7 +100,7 @@ func (t *Tester) remedies(built *Built, r *check.Race) []remedy {
 		if file != nil {
 			a, b := edit.Track(file, r.First.Site), edit.Track(file, r.Second.Site)
 			for _, es := range [][]diag.Edit{b, a, slices.Concat(a, b)} {
-				out = append(out, remedy{es, "let the runtime track the argument: " + r.Why()})
+				out = append(out, Remedy{es, "let the runtime track the argument: " + r.Why()})
 			}
 		}
 	}
@@ -108,10 +109,10 @@ func (t *Tester) remedies(built *Built, r *check.Race) []remedy {
 	case check.CauseManual, check.CauseHostRead:
 		if file != nil && r.First.Task >= 0 {
 			for _, es := range edit.Into(file, r.First.Site, r.Second.Site) {
-				out = append(out, remedy{es, fmt.Sprintf("move %s into the MANUAL scope and make it wait for %s: %s", &r.Second, &r.First, r.Why())})
+				out = append(out, Remedy{es, fmt.Sprintf("move %s into the MANUAL scope and make it wait for %s: %s", &r.Second, &r.First, r.Why())})
 			}
-			out = append(out, remedy{edit.Auto(file, r.First.Site), "let the runtime track the tasks of the scope: " + r.Why()})
-			out = append(out, remedy{edit.Auto(file, r.Second.Site), "let the runtime track the tasks of the scope: " + r.Why()})
+			out = append(out, Remedy{edit.Auto(file, r.First.Site), "let the runtime track the tasks of the scope: " + r.Why()})
+			out = append(out, Remedy{edit.Auto(file, r.Second.Site), "let the runtime track the tasks of the scope: " + r.Why()})
 		}
 	case check.CauseOut:
 		direction(&r.Second, "InOut")
@@ -119,15 +120,23 @@ func (t *Tester) remedies(built *Built, r *check.Race) []remedy {
 		direction(&r.First, "InOut")
 		if n := len(out); r.Cause == check.CauseHostWrite && file != nil && n > 0 { // in a MANUAL scope the direction says nothing
 			last := out[n-1]
-			last.edits = slices.Concat(last.edits, edit.Auto(file, r.First.Site))
+			last.Edits = slices.Concat(last.Edits, edit.Auto(file, r.First.Site))
 			out = append(out, last)
 		}
 	case check.CauseManualDep:
-		if src := t.parsed(r.Made.File); src != nil {
-			out = append(out, remedy{edit.Managed(src, r.Made), "let the runtime track the tensor: " + r.Why()})
+		if src := parsed(r.Made.File); src != nil {
+			out = append(out, Remedy{edit.Managed(src, r.Made), "let the runtime track the tensor: " + r.Why()})
 		}
 	}
-	return out
+	return slices.DeleteFunc(out, func(m Remedy) bool { return len(m.Edits) == 0 })
+}
+
+// definition is where a kernel is defined.
+func definition(built *Built, kernel string) diag.Span {
+	if f := kernelFunction(built, kernel); f != nil {
+		return f.Pos
+	}
+	return diag.Span{}
 }
 
 // parsed is the tree of a source file, nil when there is none.

@@ -161,14 +161,21 @@ type generator struct {
 	depth    int
 	manual   bool
 	hand     bool // scopes are placed by hand
+	wide     bool // statements of wideStmt too
 	parallel int  // open pl.parallel loops
 	counting int  // open loops that end when tasks have raised an element of c
 }
 
 // generate gives the body of main of a seed.
 func generate(seed uint64) []*node {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 11)), taken: map[string]bool{}}
-	g.hand = seed%5 == 4
+	return newGenerator(seed, 11).program()
+}
+
+func newGenerator(seed, stream uint64) *generator {
+	return &generator{Rand: rand.New(rand.NewPCG(seed, stream)), taken: map[string]bool{}, hand: seed%5 == 4}
+}
+
+func (g *generator) program() []*node {
 	g.whole, g.nums = []string{"x", "y", "z"}, []string{"n", "m"}
 	g.line("y = self.copy(x, y)") // Out: nothing may read it before
 	for range g.IntN(10) + 3 {
@@ -337,6 +344,10 @@ func (g *generator) id() (name string, after func()) {
 
 func (g *generator) stmt() {
 	deep := g.depth >= 3
+	if g.wide && g.IntN(3) == 0 {
+		g.wideStmt()
+		return
+	}
 	switch k := g.IntN(48); {
 	case k < 3:
 		g.create()

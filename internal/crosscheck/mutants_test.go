@@ -2,82 +2,24 @@ package crosscheck
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
-	"github.com/ptobuild/ptobuild/ir/plan"
 	"github.com/ptobuild/ptobuild/passes"
 	"github.com/ptobuild/ptobuild/runtime/check"
 	"github.com/ptobuild/ptobuild/runtime/exec"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
-// Mutation testing of the checks. Correct programs give no report. In each of them one thing is broken at a time: an edge goes, a direction gets weaker, a
-// scope becomes MANUAL. A mutant misbehaves when some order of its tasks gives another result than program order; every one that does must be
+// Mutation testing of the checks. Correct programs give no report. In each of them one thing is broken at a time (mutantsOf). A mutant misbehaves when some order of its tasks gives another result than program order; every one that does must be
 // reported. An independent search of all pairs of tasks and elements says whether there is a race at all: a report without one is a false alarm.
-
-// mutant is one change of a plan.
-type mutant struct {
-	kind, what string
-	on, off    func()
-}
-
-// mutantsOf lists the ways to break a plan.
-func mutantsOf(f *plan.File) []mutant {
-	var ms []mutant
-	add := func(kind string, at plan.Stmt, what string, on, off func()) {
-		ms = append(ms, mutant{kind, fmt.Sprintf("%s: %s", at.Span(), what), on, off})
-	}
-	deps := func(s plan.Stmt, d *plan.Deps) {
-		if d == nil {
-			return
-		}
-		all := d.Entries
-		for i := range all {
-			add("edge", s, fmt.Sprintf("dependency %d removed", i), func() { d.Entries = slices.Delete(slices.Clone(all), i, i+1) }, func() { d.Entries = all })
-		}
-	}
-	plan.Walk(f.Body, func(s plan.Stmt) bool {
-		switch s := s.(type) {
-		case *plan.Task:
-			deps(s, s.Deps)
-			for i := range s.Args {
-				old := s.Args[i].Tag
-				for _, tag := range map[plan.ArgTag][]plan.ArgTag{plan.Input: {plan.NoDep}, plan.InOut: {plan.OutputExisting, plan.Input, plan.NoDep}, plan.OutputExisting: {plan.Input, plan.NoDep}}[old] {
-					add("direction", s, fmt.Sprintf("argument %d passed as %d, not %d", i, tag, old), func() { s.Args[i].Tag = tag }, func() { s.Args[i].Tag = old })
-				}
-			}
-		case *plan.Dummy:
-			deps(s, s.Deps)
-		case *plan.Scope:
-			if s.Manual {
-				return true
-			}
-			var scopes []*plan.Scope
-			plan.Walk([]plan.Stmt{s}, func(x plan.Stmt) bool {
-				if x, ok := x.(*plan.Scope); ok && !x.Manual {
-					scopes = append(scopes, x)
-				}
-				return true
-			})
-			set := func(manual bool) func() {
-				return func() {
-					for _, x := range scopes {
-						x.Manual = manual
-					}
-				}
-			}
-			add("scope", s, "MANUAL", set(true), set(false))
-		}
-		return true
-	})
-	return ms
-}
 
 // outcome is what one program does.
 type outcome struct {
@@ -85,6 +27,7 @@ type outcome struct {
 	outputs    [][]byte
 	tasks      int
 	reports    diag.List
+	races      []*check.Race
 	real       bool // the search of all pairs finds a race
 	conflicted bool // the checker reported one
 }
@@ -94,8 +37,8 @@ func (b *built) judge(in [2]int64) outcome {
 	var o outcome
 	job := b.job(in, exec.Schedule{Policy: sim.Sequential})
 	job.Inspect = func(_ exec.Schedule, rt *sim.Runtime) {
-		rep := check.Run(rt, check.Names{})
-		o.conflicted = len(rep.Races) > 0
+		rep := check.Run(rt, b.names())
+		o.races, o.conflicted = rep.Races, len(rep.Races) > 0
 		o.reports, o.real = rep.Diags(), raceByPairs(rt.Graph())
 	}
 	results, err := (&exec.Plan{Ops: registry}).Run(context.Background(), job)
@@ -152,7 +95,7 @@ func raceByPairs(g *sim.Graph) bool {
 			add(int(e.From))
 			if node.Kind == sim.NodeWrite {
 				for k := range i {
-					if g.Nodes[k].Kind == sim.NodeTask && slices.ContainsFunc(g.Nodes[k].Preds, func(x sim.Edge) bool { return x.From == e.From }) {
+					if g.Nodes[k].Kind == sim.NodeTask && slices.ContainsFunc(g.Nodes[k].Preds, func(x sim.Edge) bool { return x.From == e.From && x.Held }) {
 						add(k)
 					}
 				}
@@ -232,49 +175,92 @@ func elements(t *sim.Tensor, f func(addr uint64)) {
 
 // mutantStats counts what became of the mutants.
 type mutantStats struct {
-	programs, mutants, dead, bad, caught, quiet int
+	programs, repaired, mutants, dead, bad, caught, quiet int
+}
+
+// base is a correct program of a seed, nil when it has none: one whose dependencies the compiler derives, or one that is correct as it is or after a repair.
+func base(seed uint64) (b *built, src string, repaired bool) {
+	body, text := generate(seed), source
+	if seed%3 != 0 {
+		body, text = generateWide(seed), wideSource
+	}
+	src = text(body)
+	if strings.Contains(src, "pl.parallel") {
+		return nil, "", false // its trips do conflict in these programs
+	}
+	derived := seed%2 == 0 && !strings.Contains(strings.ReplaceAll(src, "pl.no_dep(x)", ""), "no_dep(") && !strings.Contains(src, "manual_dep=") // else the author has to know
+	if !derived {
+		fixed, found, races, ok := repair(src, inputs[seed%uint64(len(inputs))])
+		if !ok || len(races) > 0 {
+			return nil, "", false
+		}
+		src, repaired = fixed, found > 0
+	}
+	b, _, p := build(src, passes.Options{AutoDeps: derived})
+	if p != nil || b == nil || b.warned || derived && !b.covered {
+		return nil, "", false
+	}
+	return b, src, repaired
+}
+
+// some picks n mutants at random, of all kinds alike.
+func some(ms []mutant, n int, seed uint64) []mutant {
+	rng := rand.New(rand.NewPCG(seed, 3))
+	rng.Shuffle(len(ms), func(i, j int) { ms[i], ms[j] = ms[j], ms[i] })
+	nth, of := map[string]int{}, map[*mutant]int{} // the place of each among those of its kind
+	list := make([]*mutant, len(ms))
+	for i := range ms {
+		list[i] = &ms[i]
+		of[&ms[i]] = nth[ms[i].kind]
+		nth[ms[i].kind]++
+	}
+	slices.SortStableFunc(list, func(a, b *mutant) int { return cmp.Compare(of[a], of[b]) })
+	picked := make([]mutant, min(n, len(list)))
+	for i := range picked {
+		picked[i] = *list[i]
+	}
+	return picked
 }
 
 // TestMutants prints the mutation score: of the mutants that misbehave, how many are reported. CROSSCHECK_MUTANTS is how many correct programs are taken,
 // CROSSCHECK_BREAKS how many mutants of each.
 func TestMutants(t *testing.T) {
 	t.Parallel()
-	programs, each := int(number(t, "CROSSCHECK_MUTANTS", 40)), int(number(t, "CROSSCHECK_BREAKS", 8))
+	programs, each := int(number(t, "CROSSCHECK_MUTANTS", 30)), int(number(t, "CROSSCHECK_BREAKS", 8))
 	var st mutantStats
-	byKind := map[string]*mutantStats{"edge": {}, "direction": {}, "scope": {}}
+	byKind := map[string]*mutantStats{}
 	failed := 0
 	complain := func(seed uint64, src, what string) {
-		t.Errorf("seed %d: %s\n%s", seed, what, src[len(kernels):])
+		t.Errorf("seed %d: %s\n%s", seed, what, src[strings.Index(src, "def main"):])
 		if failed++; failed >= 5 {
 			t.Fatal("enough")
 		}
 	}
 	for seed := number(t, "CROSSCHECK_FIRST", 0); st.programs < programs; seed++ {
-		src := source(generate(seed))
-		if strings.Contains(src, "pl.parallel") {
-			continue // its trips do conflict in these programs
-		}
-		derived := seed%2 == 0 // else what the runtime tracks has to do
-		b, _, p := build(src, passes.Options{AutoDeps: derived})
-		if p != nil || b == nil || b.warned || derived && !b.covered {
+		b, src, repaired := base(seed)
+		if b == nil {
 			continue
 		}
 		in := inputs[seed%uint64(len(inputs))]
-		base := b.judge(in)
-		if base.dies || base.tasks < 2 || !derived && base.real {
+		right := b.judge(in)
+		if right.dies || right.tasks < 2 {
 			continue
 		}
 		st.programs++
-		if len(base.reports) > 0 || base.real {
-			complain(seed, src, fmt.Sprintf("a correct program (race found by pairs: %v): %v", base.real, base.reports))
+		if repaired {
+			st.repaired++
+		}
+		if len(right.reports) > 0 || right.real {
+			complain(seed, src, fmt.Sprintf("a correct program (race found by pairs: %v): %v", right.real, right.reports))
 			continue
 		}
-		ms := mutantsOf(b.plan)
-		rng := rand.New(rand.NewPCG(seed, 3))
-		rng.Shuffle(len(ms), func(i, j int) { ms[i], ms[j] = ms[j], ms[i] })
-		for _, m := range ms[:min(each, len(ms))] {
+		for _, m := range some(mutantsOf(b.plan), each, seed) {
 			st.mutants++
 			k := byKind[m.kind]
+			if k == nil {
+				k = &mutantStats{}
+				byKind[m.kind] = k
+			}
 			k.mutants++
 			m.on()
 			o := b.judge(in)
@@ -285,7 +271,7 @@ func TestMutants(t *testing.T) {
 				complain(seed, src, fmt.Sprintf("false alarm for %s: %v", m.what, o.reports))
 			case o.real && !o.conflicted:
 				complain(seed, src, "a race by pairs is not found for "+m.what)
-			case b.misbehaves(in, base.outputs, o.tasks):
+			case b.misbehaves(in, o.outputs, o.tasks):
 				st.bad++
 				k.bad++
 				if len(o.reports) > 0 {
@@ -300,8 +286,9 @@ func TestMutants(t *testing.T) {
 			m.off()
 		}
 	}
-	t.Logf("mutation score %d/%d: %d correct programs, %d mutants, %d end with an error, %d misbehave, %d do not in the orders tried", st.caught, st.bad, st.programs, st.mutants, st.dead, st.bad, st.quiet)
-	for _, kind := range []string{"edge", "direction", "scope"} {
+	t.Logf("mutation score %d/%d: %d correct programs, %d mutants, %d of the programs were repaired; %d mutants end with an error, %d misbehave, %d do not in the orders tried",
+		st.caught, st.bad, st.programs, st.mutants, st.repaired, st.dead, st.bad, st.quiet)
+	for _, kind := range slices.Sorted(maps.Keys(byKind)) {
 		t.Logf("%s: %d/%d of %d mutants", kind, byKind[kind].caught, byKind[kind].bad, byKind[kind].mutants)
 	}
 	if st.bad == 0 {

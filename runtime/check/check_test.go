@@ -277,6 +277,21 @@ func TestRaces(t *testing.T) {
 			p.Write(x, u(0, 0), 1, p.site())
 			p.task(in(x))
 		}, nil},
+		{"element write and a reader of what an ended scope wrote: the runtime may have forgotten the writer, and with it its readers", func(p *prog, x, y sim.Tensor) {
+			p.scope(false, func() { p.task(out(x)) })
+			p.task(in(x))
+			p.Write(x, u(0, 0), 1, p.site())
+		}, []string{"PTO-R081 | overwrites x[0, 0], which task 1 (k) may still read | as InOut"}},
+		{"element write and such a reader, while an older task holds the ring", func(p *prog, x, y sim.Tensor) {
+			p.scope(false, func() {
+				p.scope(false, func() {
+					p.task(out(y)) // in ring 3, as the deeper ones
+					p.scope(false, func() { p.task(out(x)) })
+					p.task(in(x))
+					p.Write(x, u(0, 0), 1, p.site())
+				})
+			})
+		}, nil},
 		{"kernels that touch a tile of what they get", func(p *prog, x, y sim.Tensor) {
 			p.scope(true, func() {
 				for k := range uint32(4) {
@@ -437,7 +452,7 @@ func allPairs(g *sim.Graph) (pairs [][2]int32) {
 			add(int(e.From))
 			if g.Nodes[i].Kind == sim.NodeWrite {
 				for k := range i {
-					if g.Nodes[k].Kind == sim.NodeTask && slices.ContainsFunc(g.Nodes[k].Preds, func(x sim.Edge) bool { return x.From == e.From }) {
+					if g.Nodes[k].Kind == sim.NodeTask && slices.ContainsFunc(g.Nodes[k].Preds, func(x sim.Edge) bool { return x.From == e.From && x.Held }) {
 						add(k)
 					}
 				}
@@ -487,6 +502,9 @@ func TestLifetimes(t *testing.T) {
 	alloc := func(p *prog) sim.Outputs {
 		return p.Alloc([]sim.CreateInfo{{Shape: u(16), DType: ir.FP32}}, p.site())
 	}
+	gate := func(a sim.Outputs) *sim.Predicate {
+		return &sim.Predicate{Tensor: a.Tensors[0], Index: u(0), Op: ir.Gt}
+	}
 	tests := []struct {
 		name string
 		run  func(p *prog, x sim.Tensor)
@@ -515,13 +533,27 @@ func TestLifetimes(t *testing.T) {
 			p.task(dummy, a.Task)
 		}, 1},
 		{"entry tensors live for ever", func(p *prog, x sim.Tensor) { p.task(in(x)) }, 0},
+		{"the operand of a predicate", func(p *prog, x sim.Tensor) {
+			a := alloc(p)
+			w := p.task(out(a.Tensors[0]), a.Task)
+			p.task(out(x), w.Task, gate(a))
+		}, 1},
+		{"the operand of a predicate that names the allocation", func(p *prog, x sim.Tensor) {
+			a := alloc(p)
+			w := p.task(out(a.Tensors[0]), a.Task)
+			p.task(out(x), w.Task, a.Task, gate(a))
+		}, 0},
 	}
 	for _, tt := range tests {
-		for _, more := range []bool{true, false} { // whether or not somebody asks for the memory again
+		for k := range 4 {
+			manual := k%2 == 0
+			if !manual && !strings.Contains(tt.name, "predicate") { // AUTO scopes keep what arguments use
+				continue
+			}
 			p := newProg(t, sim.Config{})
 			x := p.ext(ir.FP32, 16)
-			p.scope(true, func() { tt.run(p, x) })
-			if more {
+			p.scope(manual, func() { tt.run(p, x) })
+			if more := k < 2; more { // somebody asks for the memory again
 				p.scope(false, func() { alloc(p) })
 			}
 			if err := p.Finish(); err != nil {

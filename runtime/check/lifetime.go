@@ -13,12 +13,12 @@ type Lifetime struct {
 	Diag        *diag.Diagnostic
 }
 
-// lifetimes reports tasks of MANUAL scopes that use a buffer which nothing keeps alive for them. A buffer is given back when its scope has ended
-// and the tasks with an edge to the task that made it have finished; in a MANUAL scope a user has such an edge only when it names that task
-// in its dependencies (mission document 003), or when somebody who comes after it does. What is made outside of all scopes stays to the end.
+// lifetimes reports tasks that use a buffer which nothing keeps alive for them. A buffer is given back when its scope has ended and the tasks with an edge
+// to the task that made it have finished. In a MANUAL scope a user has such an edge only when it names that task in its dependencies (mission document 003), or
+// when somebody who comes after it does; and nowhere does the operand of a predicate make one. What is made outside of all scopes stays to the end.
 func (r *run) lifetimes(o *order) (l []*Lifetime) {
 	g := r.graph
-	if !slices.ContainsFunc(g.Nodes, func(n sim.Node) bool { return n.Manual }) {
+	if !slices.ContainsFunc(g.Nodes, func(n sim.Node) bool { return n.Manual || n.Pred != nil }) {
 		return nil
 	}
 	users := map[sim.TaskID][]int32{}
@@ -34,25 +34,41 @@ func (r *run) lifetimes(o *order) (l []*Lifetime) {
 		arg int
 	}
 	seen := map[place]bool{}
+	use := func(i int32, t *sim.Tensor, arg int) {
+		n := &g.Nodes[i]
+		if t.Owner == sim.InvalidTask || t.Owner>>32 == 0 || seen[place{n.Site, arg}] || keeps(o, users[t.Owner], i) {
+			return
+		}
+		seen[place{n.Site, arg}] = true
+		x := &Lifetime{User: r.use(&access{node: i, arg: int16(arg)})}
+		if arg < 0 {
+			x.Diag = diag.Warningf(CodeLifetime, n.Site, "the predicate of %s reads %s, which may be given back before", r.task(n), r.base(t)).
+				WithHint("add the id of the task that made the buffer to deps=: the operand of a predicate does not keep it alive")
+		} else {
+			x.Diag = diag.Warningf(CodeLifetime, n.Site, "%s uses %s (argument %s), which may be given back before it runs", r.task(n), r.base(t), r.param(n, arg)).
+				WithHint("add the id of the task that made the buffer to deps=: in a MANUAL scope using a buffer does not keep it alive")
+		}
+		if made := r.rt.NodeOf(t.Owner); made != nil {
+			x.Maker = Use{Task: made.Ordinal, Site: made.Site, Kernel: r.kernels(made), Arg: -1, Loops: made.Loops}
+			x.Diag.WithRelated(made.Site, "the buffer is made here")
+		}
+		l = append(l, x)
+	}
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
-		if n.Kind != sim.NodeTask || !n.Manual || n.Task == sim.KindDummy {
+		if n.Kind != sim.NodeTask || n.Task == sim.KindDummy {
+			continue
+		}
+		if n.Pred != nil {
+			use(int32(i), &n.Pred.Tensor, -1)
+		}
+		if !n.Manual {
 			continue
 		}
 		for k := range n.Args {
-			owner := n.Args[k].Tensor.Owner
-			if n.Args[k].Tag == sim.Output || owner == sim.InvalidTask || owner>>32 == 0 || seen[place{n.Site, k}] || keeps(o, users[owner], int32(i)) {
-				continue
+			if n.Args[k].Tag != sim.Output {
+				use(int32(i), &n.Args[k].Tensor, k)
 			}
-			seen[place{n.Site, k}] = true
-			x := &Lifetime{User: r.use(&access{node: int32(i), arg: int16(k)})}
-			x.Diag = diag.Warningf(CodeLifetime, n.Site, "%s uses %s (argument %s), which may be given back before it runs", r.task(n), r.base(&n.Args[k].Tensor), r.param(n, k)).
-				WithHint("add the id of the task that made the buffer to deps=: in a MANUAL scope using a buffer does not keep it alive")
-			if made := r.rt.NodeOf(owner); made != nil {
-				x.Maker = Use{Task: made.Ordinal, Site: made.Site, Kernel: r.kernels(made), Arg: -1, Loops: made.Loops}
-				x.Diag.WithRelated(made.Site, "the buffer is made here")
-			}
-			l = append(l, x)
 		}
 	}
 	return l

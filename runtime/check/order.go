@@ -11,7 +11,7 @@ import "github.com/ptobuild/ptobuild/runtime/sim"
 type order struct {
 	nodes     []sim.Node
 	fence     []int32           // per node: the last element access before it, or -1
-	consumers [][]int32         // per node: the tasks that wait for it, filled only when the orchestration writes elements
+	consumers [][]int32         // per node: the tasks that wait for it while it is there, filled only when the orchestration writes elements
 	chain     []int32           // per node; positions on a chain are node numbers
 	depth     []int32           // per node: the most edges on a path that ends there
 	known     [][]known         // per node: where it was found to come first
@@ -75,7 +75,9 @@ func newOrder(g *sim.Graph) *order {
 			switch node := &g.Nodes[i]; node.Kind {
 			case sim.NodeTask:
 				for _, e := range node.Preds {
-					o.consumers[e.From] = append(o.consumers[e.From], int32(i))
+					if e.Held {
+						o.consumers[e.From] = append(o.consumers[e.From], int32(i))
+					}
 				}
 			case sim.NodeWrite: // it waits for more than its edges say: how deep it is cannot be told from them
 				o.depth[i] = int32(i)

@@ -71,7 +71,7 @@ type Element struct {
 }
 
 // NodeKind tells the nodes apart. Everything submitted after an element access comes after the access, and so after what it waited for: its Preds
-// and, for a write, the earlier tasks that wait for one of those.
+// and, for a write, the earlier tasks that wait for one of those by a Held edge.
 type NodeKind uint8
 
 const (
@@ -86,6 +86,9 @@ type Edge struct {
 	From int32
 	Kind EdgeKind
 	Arg  int16
+	// Held: an open scope keeps From until Node is submitted, so that From always learns of it. Otherwise From may be finished and gone by then: Node still
+	// comes after it, but who waits for all that wait for From may not wait for Node.
+	Held bool
 }
 
 // NodeOf finds the node of a task or allocation of this run, nil when the id is none.
@@ -101,12 +104,13 @@ func (r *Runtime) Graph() *Graph { return r.graph }
 
 // edge notes that the task being submitted waits for id, once per producer.
 func (g *Graph) edge(r *Runtime, id TaskID, kind EdgeKind, arg int) {
-	from := g.bySeq[r.rings[id>>32].nodeOf[uint32(id)]]
+	ring := &r.rings[id>>32]
+	from := g.bySeq[ring.nodeOf[uint32(id)]]
 	if g.mark[from] == r.epoch {
 		return
 	}
 	g.mark[from] = r.epoch
-	g.preds = append(g.preds, Edge{from, kind, int16(arg)})
+	g.preds = append(g.preds, Edge{from, kind, int16(arg), ring.held && uint32(id) >= ring.oldestHeld})
 }
 
 func (g *Graph) add(r *Runtime, a *TaskArgs, t *task) {
@@ -151,7 +155,7 @@ func (g *Graph) access(r *Runtime, t *Tensor, idx []uint32, writers []TaskID, wr
 		n.Kind = NodeWrite
 	}
 	for _, id := range writers {
-		n.Preds = append(n.Preds, Edge{g.bySeq[r.rings[id>>32].nodeOf[uint32(id)]], EdgeOverlap, -1})
+		n.Preds = append(n.Preds, Edge{From: g.bySeq[r.rings[id>>32].nodeOf[uint32(id)]], Kind: EdgeOverlap, Arg: -1})
 	}
 	g.push(n)
 }

@@ -79,6 +79,9 @@ func (r *Runtime) closeScope() {
 		t.inScope = false
 		t.refs--
 		touched[t.id>>32] = true
+		if g := &r.rings[t.id>>32]; uint32(t.id) == g.oldestHeld {
+			g.held = false
+		}
 	}
 	clear(r.scopeTasks[s.first:])
 	r.scopeTasks = r.scopeTasks[:s.first]

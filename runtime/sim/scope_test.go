@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math"
 	"runtime"
 	"strings"
 	"testing"
@@ -253,34 +254,41 @@ func TestPools(t *testing.T) {
 }
 
 func TestUseAfterScope(t *testing.T) {
-	use := func(cfg Config) *prog {
-		p := newProg(t, cfg)
-		var b Tensor
-		p.auto(func() {
+	for _, operand := range []bool{false, true} {
+		use := func(cfg Config) *prog {
+			p := newProg(t, cfg)
+			x := p.ext(ir.INT32, 4)
 			p.auto(func() {
-				b = p.alloc(u(4)).Tensors[0]
-				p.task(out(b))
+				var b Tensor
+				p.auto(func() {
+					b = p.Alloc([]CreateInfo{{Shape: u(4), DType: ir.INT32}}, Site{}).Tensors[0]
+					p.task(out(b))
+				})
+				if operand {
+					p.task(in(x), &Predicate{b, u(0), ir.Ge, math.MinInt32})
+				} else {
+					p.task(in(b))
+				}
 			})
-			p.task(in(b))
+			return p
+		}
+		t.Run("39 while its writer still keeps it", func(t *testing.T) {
+			p := use(Config{})
+			p.finish()
+			if c := reported(p.Runtime); len(c) != 1 || c[0] != CodeOutlives {
+				t.Errorf("reports %v", p.Diagnostics())
+			}
 		})
-		return p
+		t.Run("39 after it was given back", func(t *testing.T) {
+			p := use(Config{Policy: Sequential})
+			if err := p.Finish(); err == nil || !strings.Contains(err.Error(), "given back") {
+				t.Errorf("Finish = %v", err)
+			}
+			if p.Fatal() != nil || len(p.ran) != 2 {
+				t.Error("the run must go on")
+			}
+		})
 	}
-	t.Run("39 while its writer still keeps it", func(t *testing.T) {
-		p := use(Config{})
-		p.finish()
-		if c := reported(p.Runtime); len(c) != 1 || c[0] != CodeOutlives {
-			t.Errorf("reports %v", p.Diagnostics())
-		}
-	})
-	t.Run("39 after it was given back", func(t *testing.T) {
-		p := use(Config{Policy: Sequential})
-		if err := p.Finish(); err == nil || !strings.Contains(err.Error(), "given back") {
-			t.Errorf("Finish = %v", err)
-		}
-		if p.Fatal() != nil || len(p.ran) != 2 {
-			t.Error("the run must go on")
-		}
-	})
 }
 
 // Tasks and buffers of closed scopes leave nothing behind.

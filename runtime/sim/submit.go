@@ -299,6 +299,16 @@ func (r *Runtime) checkPredicate(p *Predicate, site Site) bool {
 	if _, err := p.Tensor.Flat(p.Index); err != nil {
 		return fail(err.(*diag.Diagnostic))
 	}
+	if p.Tensor.Owner != InvalidTask {
+		maker, issued := r.lookup(p.Tensor.Owner)
+		if !issued {
+			return fail(diag.Errorf(CodePredicate, site, "the operand belongs to task %s, which is no task of this run", p.Tensor.Owner).
+				WithHint("use tensors that this run made, or its entry tensors"))
+		}
+		if maker == nil || !maker.inScope {
+			r.outlived(&p.Tensor, maker, site)
+		}
+	}
 	if !p.Tensor.DType.IsSigned() || p.Tensor.DType.Bits() < 8 {
 		r.warn(diag.Warningf(CodePredicate, site, "a predicate over %s: the scheduler sign-extends the element's bits and compares them as an integer", p.Tensor.DType).
 			WithHint("gate on a signed integer tensor; an unsigned 200 compares as -56, a float by its bit pattern"))
@@ -349,6 +359,9 @@ func (r *Runtime) newTask(a *TaskArgs, site Site) *task {
 	r.machine.host += r.costs.Submit
 	g.heapHead = t.heapEnd
 	r.scopeTasks = append(r.scopeTasks, t)
+	if !g.held {
+		g.held, g.oldestHeld = true, local
+	}
 	if p := a.Pred; p != nil && a.Kind != KindDummy && a.Kind != KindAlloc {
 		at, _ := p.Tensor.Flat(p.Index) // checked before
 		t.pred = predicate{true, p.Tensor.DType, p.Op, p.Tensor.Addr + at*uint64(p.Tensor.DType.Bytes()), p.Target}

@@ -121,6 +121,8 @@ type ring struct {
 	deps               int    // dependency entries of the tasks in the window
 	allDeps            uint64 // ever taken
 	nodeOf             []int32
+	held               bool   // a scope is open that holds a task of this ring
+	oldestHeld         uint32 // the oldest such task
 }
 
 func (g *ring) slot(local uint32) *task {
