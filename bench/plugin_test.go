@@ -38,21 +38,12 @@ func acme(dir string) plugins.Config {
 	return plugins.Config{Name: "acme", Path: filepath.Join(dir, "acme")}
 }
 
-// BenchmarkPluginStart is the start of a plugin up to its description and its end, beside the same of a go-plugin process that does nothing.
+// BenchmarkPluginStart is the start of a plugin up to its description and its end, beside the same of a go-plugin process that does nothing: "process" as the
+// program that runs plugins starts one, "command" as a command does that first starts this program.
 func BenchmarkPluginStart(b *testing.B) {
 	dir := pluginBinaries(b)
-	against(b, func() {
-		h, err := host.New([]plugins.Config{{Name: "rope", Path: filepath.Join(dir, "rope")}})
-		if err == nil {
-			_, err = h.Plugin("rope").Describe(b.Context())
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := h.Close(); err != nil {
-			b.Fatal(err)
-		}
-	}, side{"bare-go-plugin", func() {
+	rope := []plugins.Config{{Name: "rope", Path: filepath.Join(dir, "rope")}}
+	bare := side{"bare-go-plugin", func() {
 		c := plugin.NewClient(&plugin.ClientConfig{HandshakeConfig: plugin.HandshakeConfig{ProtocolVersion: 1, MagicCookieKey: "BARE", MagicCookieValue: "bare"},
 			Plugins: plugin.PluginSet{}, AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC}, Cmd: osexec.Command(filepath.Join(dir, "bareplugin")), Logger: hclog.NewNullLogger()})
 		rpc, err := c.Client()
@@ -63,7 +54,32 @@ func BenchmarkPluginStart(b *testing.B) {
 			b.Fatal(err)
 		}
 		c.Kill()
-	}})
+	}}
+	b.Run("process", func(b *testing.B) {
+		against(b, func() {
+			h, err := host.New(rope)
+			if err == nil {
+				_, err = h.Plugin("rope").Describe(b.Context())
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := h.Close(); err != nil {
+				b.Fatal(err)
+			}
+		}, bare)
+	})
+	b.Run("command", func(b *testing.B) {
+		against(b, func() {
+			c := client.New(b.Context(), filepath.Join(dir, client.HelperName), rope, "")
+			if ds := c.Load().Reports(); ds.HasErrors() {
+				b.Fatal(ds)
+			}
+			if err := c.Close(); err != nil {
+				b.Fatal(err)
+			}
+		}, bare)
+	})
 }
 
 // BenchmarkPluginTypes asks for the types of 10,000 calls at once, as a tool would that has them all.

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -8,16 +9,17 @@ import (
 )
 
 // canonical is a call without its places and names: calls that ask the same have the same canonical form, so that one answer serves them all. The k-th variable
-// that is met is called "vk".
+// that is met is called "vk". An operand with storage that is a call itself is a variable of its type: what op made it is no part of the question.
 type canonical struct {
 	call *ir.OpCall
-	vars []*ir.Var // the call's own variables, in the order in which they are met
+	vars []*ir.Var // the call's own variables, in the order in which they are met; nil for one that stands for a nested call
 	mine []*ir.Var // those that stand for them
 	at   map[*ir.Var]int
 }
 
 func canonicalOf(c *ir.OpCall) *canonical {
 	k := &canonical{at: map[*ir.Var]int{}}
+	c, nested := flat(c)
 	r := ir.Rewriter{Expr: withoutPlace}
 	r.Var = func(v *ir.Var) *ir.Var {
 		i, ok := k.at[v]
@@ -27,7 +29,11 @@ func canonicalOf(c *ir.OpCall) *canonical {
 				i = len(k.vars)
 				n.Hint = "v" + strconv.Itoa(i)
 				k.at[v] = i
-				k.vars, k.mine = append(k.vars, v), append(k.mine, n)
+				own := v
+				if nested[v] {
+					own = nil
+				}
+				k.vars, k.mine = append(k.vars, own), append(k.mine, n)
 			}
 		}
 		return k.mine[i]
@@ -40,6 +46,37 @@ func canonicalOf(c *ir.OpCall) *canonical {
 	n.Pos, n.Attrs = diag.Span{}, nil
 	k.call = n
 	return k
+}
+
+// flat is a call with variables for operands that are calls, and these variables.
+func flat(c *ir.OpCall) (*ir.OpCall, map[*ir.Var]bool) {
+	n, nested := c, map[*ir.Var]bool(nil)
+	for i, a := range c.Args {
+		if !isNested(a) {
+			continue
+		}
+		if nested == nil {
+			copied := *c
+			copied.Args = slices.Clone(c.Args)
+			n, nested = &copied, map[*ir.Var]bool{}
+		}
+		v := &ir.Var{Typ: a.Type()}
+		n.Args[i], nested[v] = v, true
+	}
+	return n, nested
+}
+
+// isNested reports an operand that is a call and has storage.
+func isNested(e ir.Expr) bool {
+	c, ok := e.(*ir.OpCall)
+	if !ok {
+		return false
+	}
+	switch c.Typ.(type) {
+	case *ir.TileType, *ir.TensorType:
+		return true
+	}
+	return false
 }
 
 func withoutPlace(e ir.Expr) ir.Expr {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/plugins"
+	"github.com/ptobuild/ptobuild/plugins/template"
 )
 
 // HelperName is the program that runs plugins; HelperEnv overrides where it is.
@@ -58,11 +59,13 @@ type Client struct {
 	failed    atomic.Bool        // a call failed
 	memories  map[string]*memory // by plugin
 	types     sync.Map           // memoKey → *inferred
-	known     known
-	templates sync.Map // memoKey → *template.Template
-	batchers  sync.Map // memoKey → *batcher
+	templates sync.Map           // memoKey → *template.Scanned
+	batchers  sync.Map           // memoKey → *batcher
 	numbers   numbers
 	files     sync.Pool // of *os.File
+
+	knownTypes     known[inferred] // the same as types and templates, by short keys
+	knownTemplates known[template.Scanned]
 }
 
 // New makes a client for plugins in the order of their names in ptobuild's pipeline; it starts nothing. When ctx ends, calls end with its error. Answers of

@@ -20,10 +20,14 @@ func (c *Client) emitter(plugin string, spec *ops.Spec) func(*ops.EmitSite) ([]p
 	what := "emitting C++ of " + spec.Name
 	return func(site *ops.EmitSite) ([]plan.Stmt, *diag.Diagnostic) {
 		t, err := c.template(plugin, site.Call, site.Result != nil)
-		if err != nil {
+		var unread template.Unreadable
+		if err != nil && !errors.As(err, &unread) {
 			return nil, at(asReport(plugin, what, err), site.Call.Pos)
 		}
-		stmts, err := t.Plan(spec, site)
+		var stmts []plan.Stmt
+		if err == nil {
+			stmts, err = t.Plan(spec, site)
+		}
 		if err != nil {
 			return nil, diag.Errorf(plugins.CodeTemplate, site.Call.Pos, "plugin %s emits C++ for %s that cannot be accepted: %v", plugin, spec.Name, err).
 				WithHint("this is a defect of the plugin; report it to its author")
@@ -33,7 +37,23 @@ func (c *Client) emitter(plugin string, spec *ops.Spec) func(*ops.EmitSite) ([]p
 }
 
 // template asks for the template of a call; answers are kept as those of infer are.
-func (c *Client) template(plugin string, call *ir.OpCall, bound bool) (*template.Template, error) {
+func (c *Client) template(plugin string, call *ir.OpCall, bound bool) (*template.Scanned, error) {
+	short := keyers.Get().(*keyer)
+	defer keyers.Put(short)
+	plain := short.key(call, yesNo(bound)[0])
+	if plain {
+		if t := c.knownTemplates.get(short.b); t != nil {
+			return t, nil
+		}
+	}
+	t, err := c.canonicalTemplate(plugin, call, bound)
+	if err == nil && plain {
+		c.knownTemplates.put(short.b, t)
+	}
+	return t, err
+}
+
+func (c *Client) canonicalTemplate(plugin string, call *ir.OpCall, bound bool) (*template.Scanned, error) {
 	k := canonicalOf(call)
 	data, err := plugins.EncodeCalls([]*ir.OpCall{k.call}, ir.NewVarTable())
 	if err != nil {
@@ -41,7 +61,7 @@ func (c *Client) template(plugin string, call *ir.OpCall, bound bool) (*template
 	}
 	key := memoKey{plugin, string(data), bound}
 	if t, ok := c.templates.Load(key); ok {
-		return t.(*template.Template), nil
+		return t.(*template.Scanned), nil
 	}
 	long := keyOf("emit", string(data), yesNo(bound))
 	var t template.Template
@@ -65,8 +85,11 @@ func (c *Client) template(plugin string, call *ir.OpCall, bound bool) (*template
 		t = *resp.Templates[0]
 		c.remember(plugin, long, &t)
 	}
-	c.templates.Store(key, &t)
-	return &t, nil
+	s, err := template.Scan(&t)
+	if err == nil {
+		c.templates.Store(key, s)
+	}
+	return s, err
 }
 
 // emit asks about one call.

@@ -31,7 +31,7 @@ func (c *Client) infer(plugin string, s *ops.Site) (ir.Type, *diag.Diagnostic) {
 	defer keyers.Put(short)
 	plain := short.key(call, yesNo(s.Lenient)[0])
 	if plain {
-		if a := c.known.get(short.b); a != nil {
+		if a := c.knownTypes.get(short.b); a != nil {
 			return a.apply(s, short.vars), nil
 		}
 	}
@@ -59,7 +59,7 @@ func (c *Client) infer(plugin string, s *ops.Site) (ir.Type, *diag.Diagnostic) {
 	}
 	a := kept.(*inferred)
 	if plain && slices.Equal(short.vars, k.vars) {
-		c.known.put(short.b, a)
+		c.knownTypes.put(short.b, a)
 	}
 	return a.apply(s, k.vars), nil
 }
@@ -79,22 +79,22 @@ func (a *inferred) apply(s *ops.Site, vars []*ir.Var) ir.Type {
 }
 
 // known finds answers by short keys.
-type known struct {
+type known[T any] struct {
 	mu      sync.RWMutex
-	answers map[string]*inferred
+	answers map[string]*T
 }
 
-func (k *known) get(key []byte) *inferred {
+func (k *known[T]) get(key []byte) *T {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	return k.answers[string(key)]
 }
 
-func (k *known) put(key []byte, a *inferred) {
+func (k *known[T]) put(key []byte, a *T) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.answers == nil {
-		k.answers = map[string]*inferred{}
+		k.answers = map[string]*T{}
 	}
 	k.answers[string(key)] = a
 }
@@ -140,12 +140,15 @@ func (c *Client) inferNew(plugin string, k *canonical, table *ir.VarTable, data 
 		a.vars[v] = i
 	}
 	ir.WalkType(a.typ, func(e ir.Expr) bool {
-		if _, ok := e.(*ir.Var); ok {
+		if v, ok := e.(*ir.Var); ok {
 			a.closed = false
+			if i, ok := a.vars[v]; ok && k.vars[i] == nil {
+				err = errors.New("the type holds an operand with storage where a number has to stand")
+			}
 		}
 		return true
 	})
-	return a, nil
+	return a, err
 }
 
 var errNotAsked = errors.New("they are not the calls that were asked about")

@@ -20,7 +20,17 @@ type keyer struct {
 func (k *keyer) key(c *ir.OpCall, extra byte) bool {
 	k.b, k.vars, k.plain = append(k.b[:0], extra), k.vars[:0], true
 	k.text(c.Op)
-	k.exprs(c.Args)
+	k.int(int64(len(c.Args)))
+	for _, a := range c.Args {
+		if isNested(a) { // as flat has it
+			k.tag('v')
+			k.int(-1)
+			k.typ(a.Type())
+			k.vars = append(k.vars, nil)
+			continue
+		}
+		k.expr(a)
+	}
 	k.int(int64(len(c.Kwargs)))
 	for _, x := range c.Kwargs {
 		k.text(x.Name)

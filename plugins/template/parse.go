@@ -58,7 +58,16 @@ type parser struct {
 type fault struct{ err error }
 
 // Plan gives the statements of a template for one call. The error says what the core cannot accept; it is the plugin's fault.
-func (t *Template) Plan(spec *ops.Spec, site *ops.EmitSite) (out []plan.Stmt, err error) {
+func (t *Template) Plan(spec *ops.Spec, site *ops.EmitSite) ([]plan.Stmt, error) {
+	s, err := Scan(t)
+	if err != nil {
+		return nil, err
+	}
+	return s.Plan(spec, site)
+}
+
+// Plan gives the statements for one call.
+func (s *Scanned) Plan(spec *ops.Spec, site *ops.EmitSite) (out []plan.Stmt, err error) {
 	defer func() {
 		switch x := recover().(type) {
 		case nil:
@@ -68,12 +77,8 @@ func (t *Template) Plan(spec *ops.Spec, site *ops.EmitSite) (out []plan.Stmt, er
 			panic(x)
 		}
 	}()
-	in, err := scan(t)
-	if err != nil {
-		return nil, err
-	}
-	p := &parser{spec: spec, site: site, in: in, vars: map[*plan.Name]variable{}, scopes: [][]*plan.Name{nil}}
-	for _, affix := range t.Locals {
+	p := &parser{spec: spec, site: site, in: s.in, vars: map[*plan.Name]variable{}, scopes: [][]*plan.Name{nil}}
+	for _, affix := range s.locals {
 		if !isAffix(affix) {
 			return nil, fmt.Errorf("%q cannot tell a local from the result: it is a name that starts or ends with '_'", affix)
 		}

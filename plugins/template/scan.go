@@ -25,8 +25,19 @@ func (l lexeme) String() string {
 // signs of more than one character, longest first.
 var signs = []string{"<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "+=", "::"}
 
-// scan cuts a template into lexemes.
-func scan(t *Template) ([]lexeme, error) {
+// Scanned is a template in lexemes, for many calls. It may be used from several goroutines.
+type Scanned struct {
+	locals []string
+	in     []lexeme
+}
+
+// Unreadable is the error about text that has no lexemes.
+type Unreadable string
+
+func (u Unreadable) Error() string { return string(u) }
+
+// Scan cuts a template into lexemes.
+func Scan(t *Template) (*Scanned, error) {
 	var out []lexeme
 	for i, l := range t.Lines {
 		for k := range l {
@@ -37,14 +48,14 @@ func scan(t *Template) ([]lexeme, error) {
 			for text := strings.TrimLeft(l[k].Text, " \t"); text != ""; text = strings.TrimLeft(text, " \t") {
 				n := lexemeLen(text)
 				if n == 0 {
-					return nil, fmt.Errorf("line %d: %q cannot stand in a template", i+1, text[:1])
+					return nil, Unreadable(fmt.Sprintf("line %d: %q cannot stand in a template", i+1, text[:1]))
 				}
 				out = append(out, lexeme{text: text[:n], line: i + 1})
 				text = text[n:]
 			}
 		}
 	}
-	return out, nil
+	return &Scanned{t.Locals, out}, nil
 }
 
 func lexemeLen(text string) int {
