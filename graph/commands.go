@@ -80,11 +80,6 @@ func (r *round) writeHeaders() error {
 		if err != nil {
 			return err
 		}
-		abs := filepath.Join(r.s.Root, filepath.FromSlash(headerDir), filepath.FromSlash(name))
-		if old, there := readStamped(abs); there.err == nil && bytes.Equal(old, text) {
-			return nil
-		}
-		_, err = state.Replace(abs, text)
-		return err
+		return state.Update(filepath.Join(r.s.Root, filepath.FromSlash(headerDir), filepath.FromSlash(name)), text)
 	})
 }

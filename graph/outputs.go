@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/ptobuild/ptobuild/codegen/pack"
 	"github.com/ptobuild/ptobuild/graph/state"
@@ -121,13 +122,47 @@ func (d outputDir) remove(outs []state.Output) {
 	}
 }
 
-// writeIfChanged replaces a file atomically when its content differs.
-func writeIfChanged(name string, content []byte) (bool, error) {
-	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, content) {
-		return false, nil
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, err
+// removeGone removes the outputs of targets that are no more. all says that every source was looked at.
+func (r *round) removeGone(all bool) {
+	same := 0
+	for i := range r.sources {
+		src := &r.sources[i]
+		if src.old != nil {
+			same++
+		}
+		if src.old == nil || src.units == nil || slices.ContainsFunc(src.units, func(u *unitNow) bool { return u.Stale }) {
+			continue
+		}
+		var funcs []string
+		for _, u := range src.units {
+			for _, t := range u.Targets {
+				funcs = append(funcs, t.Func)
+			}
+		}
+		r.removeTargets(src.old, funcs)
 	}
-	_, err := state.Replace(name, content)
-	return err == nil, err
+	if !all || same == len(r.s.old.Sources) {
+		return
+	}
+	now := map[string]bool{}
+	for i := range r.sources {
+		now[r.sources[i].path] = true
+	}
+	for i := range r.s.old.Sources {
+		if src := &r.s.old.Sources[i]; !now[src.Path] {
+			r.removeTargets(src, nil)
+		}
+	}
+}
+
+func (r *round) removeTargets(src *state.Source, but []string) {
+	for _, u := range src.Units {
+		for _, t := range u.Targets {
+			if !slices.Contains(but, t.Func) {
+				r.retargeted = true
+				o := Outcome{Label: Label{trimPy(src.Path), t.Func}}
+				outputDir{root: r.s.root, abs: r.s.Root, rel: o.Output()}.remove(t.Outputs)
+			}
+		}
+	}
 }

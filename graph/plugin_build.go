@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ptobuild/ptobuild/graph/state"
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/plugins"
 )
@@ -66,7 +67,7 @@ func (w *Workspace) buildPlugin(ctx context.Context, c *plugins.Config, p *Plugi
 	}
 	c.SHA256 = now
 	if b, err := json.Marshal(pluginBuilt{inputs, now}); err == nil {
-		_, _ = writeIfChanged(note, b) // without it the command runs again
+		_ = state.Update(note, b) // without it the command runs again
 	}
 	return nil
 }
@@ -153,7 +154,7 @@ func (w *Workspace) digest(name string) (string, error) {
 	}
 	if time.Since(st.ModTime()) > settled {
 		if b, err := json.Marshal(now); err == nil {
-			_, _ = writeIfChanged(path, b) // without it the file is read again
+			_ = state.Update(path, b) // without it the file is read again
 		}
 	}
 	return now.SHA256, nil

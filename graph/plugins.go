@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ptobuild/ptobuild/cache"
+	"github.com/ptobuild/ptobuild/graph/state"
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/passes"
@@ -190,7 +191,7 @@ func (b *Builder) dumpBroken(pass *passes.Pass, before, after *ir.Program, _ dia
 	for name, p := range map[string]*ir.Program{"before": before, "after": after} {
 		if p != nil && !b.WS.detached {
 			file := path.Join(brokenDir, p.Name+"."+pass.Name+"."+name+".py")
-			_, _ = writeIfChanged(b.WS.Abs(file), []byte(ir.Print(p, ir.PrintOptions{}))) // the report tells what is wrong without them
+			_ = state.Update(b.WS.Abs(file), []byte(ir.Print(p, ir.PrintOptions{}))) // the report tells what is wrong without them
 		}
 	}
 }
@@ -334,7 +335,7 @@ func (w *Workspace) pluginNote(name string) string {
 func (w *Workspace) rememberPlugin(name string, passes int) {
 	b, err := json.Marshal(pluginKnown{passes})
 	if err == nil {
-		_, _ = writeIfChanged(w.pluginNote(name), b) // without it a plugin that fails later only fails more targets
+		_ = state.Update(w.pluginNote(name), b) // without it a plugin that fails later only fails more targets
 	}
 }
 

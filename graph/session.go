@@ -18,7 +18,8 @@ import (
 // stateFile is where a workspace keeps its state.
 const stateFile = StateDir + "/state"
 
-// Session is a workspace together with what is remembered of earlier builds. What Unchanged can answer needs neither Pto.toml nor any source.
+// Session is a workspace together with what is remembered of earlier builds. What Unchanged can answer needs neither Pto.toml nor any source, nor more than a
+// glance at what is remembered.
 type Session struct {
 	Root string // of the workspace
 
@@ -29,8 +30,11 @@ type Session struct {
 	// What look found.
 	stamp   state.Stamp // of exe
 	tool    string      // identity of exe: what another binary built is not trusted
-	old     *state.State
+	file    *state.Reader
+	known   []state.Known // targets that the patterns may concern
 	changes *state.Changes
+
+	old *state.State // nil: not read yet, or not looked yet
 }
 
 // OpenSession finds the workspace of a folder. exe is the binary that runs, toolID computes its identity.
@@ -46,19 +50,41 @@ func OpenSession(dir, exe string, toolID func(exe string) string) (*Session, err
 	return s, nil
 }
 
-// look reads the state and looks at everything in it that concerns the patterns, the first time it is called.
+// look looks at everything that concerns the patterns and that the last build read or wrote, the first time it is called.
 func (s *Session) look(ps []Pattern) {
-	if s.old != nil {
+	if s.changes != nil {
 		return
 	}
-	s.old, s.changes = state.Load(filepath.Join(s.Root, filepath.FromSlash(stateFile)), s.root, OutDir, func(source string) bool { return selects(ps, source) })
-	if s.old == nil {
-		s.old, s.changes = &state.State{Partial: true}, &state.Changes{}
+	var old state.Glance
+	if s.file = state.Open(filepath.Join(s.Root, filepath.FromSlash(stateFile))); s.file != nil {
+		changes, known, err := s.file.Check(s.root, OutDir, func(source string) bool { return selects(ps, source) })
+		if err == nil {
+			s.changes, s.known, old = changes, known, *s.file.Glance
+		}
+	}
+	if s.changes == nil {
+		s.forget()
 	}
 	s.stamp = state.LookAt(s.exe).Stamp
-	if s.tool = s.old.Tool; s.old.Exe != s.stamp {
+	if s.tool = old.Tool; old.Exe != s.stamp {
 		s.tool = s.toolID(s.exe)
 	}
+}
+
+// read gives all that is remembered of earlier builds.
+func (s *Session) read(ps []Pattern) *state.State {
+	if s.look(ps); s.old == nil {
+		var err error
+		if s.old, err = s.file.State(); err != nil {
+			s.forget()
+		}
+	}
+	return s.old
+}
+
+// forget goes on as if there had been no build.
+func (s *Session) forget() {
+	s.old, s.known, s.changes = &state.State{Partial: true}, nil, &state.Changes{}
 }
 
 // New reports whether nothing is remembered of earlier builds, as in a new checkout.
@@ -69,6 +95,10 @@ func (s *Session) New() bool {
 
 // Close frees what the session holds.
 func (s *Session) Close() {
+	if s.file != nil {
+		s.file.Close()
+		s.file = nil
+	}
 	if s.root != nil {
 		s.root.Close()
 		s.root = nil
@@ -77,9 +107,9 @@ func (s *Session) Close() {
 
 // Touch tells a session that was used before that these paths, from the root, may have changed. Everything else is taken to be as the last build left it.
 func (s *Session) Touch(paths []string) {
-	s.look(nil)
+	old := s.read(nil)
 	for _, p := range paths {
-		if i, ok := s.old.Find(p); ok && !slices.Contains(s.changes.Files, i) {
+		if i, ok := old.Find(p); ok && !slices.Contains(s.changes.Files, i) {
 			s.changes.Files = append(s.changes.Files, i)
 		}
 		s.touchDir(p)
@@ -107,17 +137,17 @@ func (s *Session) touchDir(dir string) bool {
 
 // Rescan tells a session that anything may have changed: the next build looks at every file.
 func (s *Session) Rescan() {
-	if s.old != nil {
-		s.changes = s.old.Check(s.root, OutDir, func(string) bool { return true })
+	if s.changes != nil {
+		s.changes = s.read(nil).Check(s.root, OutDir, func(string) bool { return true })
 	}
 }
 
 // Concerns gives a function that reports whether a change of a path, from the root, may change a build: a Python file, a file that was read, or a folder with
 // one. It goes by the last build.
 func (s *Session) Concerns() func(name string) bool {
-	st := s.old
+	st := s.read(nil)
 	return func(name string) bool {
-		if name == ConfigName || strings.HasSuffix(name, ".py") || st == nil {
+		if name == ConfigName || strings.HasSuffix(name, ".py") {
 			return true
 		}
 		if _, ok := st.FindDir(name); ok {
@@ -131,7 +161,7 @@ func (s *Session) Concerns() func(name string) bool {
 // Outside lists the folders that hold files that were read but do not lie below the root.
 func (s *Session) Outside() []string {
 	var dirs []string
-	for _, f := range s.old.Files {
+	for _, f := range s.read(nil).Files {
 		if strings.HasPrefix(f.Path, "../") {
 			if d := absolute(s.Root, path.Dir(f.Path)); !slices.Contains(dirs, d) {
 				dirs = append(dirs, d)
@@ -184,51 +214,33 @@ func selectsTarget(ps []Pattern, l Label) bool {
 // are in place. Otherwise it gives nil.
 func (s *Session) Unchanged(req Request, ps []Pattern) *Report {
 	s.look(ps)
-	st := s.old
-	if st.Partial || st.Exe != s.stamp || st.Request != req.digest() || !s.changes.None() {
+	if s.old != nil || s.file.Partial || s.file.Exe != s.stamp || s.file.Request != req.digest() || !s.changes.None() {
 		return nil
 	}
-	rep := &Report{Targets: make([]Outcome, 0, len(st.Sources))}
+	rep := &Report{Targets: make([]Outcome, 0, len(s.known))}
 	used := make([]bool, len(ps))
-	for si := range st.Sources {
-		src := &st.Sources[si]
-		if !selects(ps, src.Path) {
+	for i := range s.known {
+		k := &s.known[i]
+		l := Label{trimPy(k.Source), k.Func}
+		if k.Func != "" && !selectsTarget(ps, l) {
 			continue
 		}
-		if len(src.Units) == 0 {
+		if !k.Built {
 			return nil
 		}
-		for ui := range src.Units {
-			u := &src.Units[ui]
-			if u.Stale {
-				return nil
-			}
-			if len(u.Warnings) > 0 {
-				rep.Diagnostics.Add(decodeReports(u.Warnings)...)
-			}
-			for ti := range u.Targets {
-				t := &u.Targets[ti]
-				l := Label{trimPy(src.Path), t.Func}
-				if !selectsTarget(ps, l) {
-					continue
-				}
-				if t.Key == (state.Digest{}) {
-					return nil
-				}
-				for i, p := range ps {
-					used[i] = used[i] || p.Match(l)
-				}
-				if len(t.Warnings) > 0 {
-					rep.Diagnostics.Add(decodeReports(t.Warnings)...)
-				}
-				rep.Targets = append(rep.Targets, Outcome{Label: l, OK: true})
-			}
+		if len(k.Warnings) > 0 {
+			rep.Diagnostics.Add(decodeReports(k.Warnings)...)
 		}
+		if k.Func == "" {
+			continue
+		}
+		for i, p := range ps {
+			used[i] = used[i] || p.Match(l)
+		}
+		rep.Targets = append(rep.Targets, Outcome{Label: l, OK: true})
 	}
-	for _, u := range used {
-		if !u {
-			return nil // a pattern that selects nothing is an error
-		}
+	if slices.Contains(used, false) {
+		return nil // a pattern that selects nothing is an error
 	}
 	rep.sort()
 	return rep
@@ -237,8 +249,9 @@ func (s *Session) Unchanged(req Request, ps []Pattern) *Report {
 // Targets lists the targets that patterns select, as the last build found them, by label. They are loaded when something asks for what is in them.
 func (s *Session) Targets(ps []Pattern) []*Target {
 	var out []*Target
-	for si := range s.old.Sources {
-		src := &s.old.Sources[si]
+	old := s.read(ps)
+	for si := range old.Sources {
+		src := &old.Sources[si]
 		if !selects(ps, src.Path) {
 			continue
 		}

@@ -25,7 +25,7 @@ type Explanation struct {
 
 // Explain tells of every target that patterns select what was done last and why, from what earlier builds left. It builds nothing.
 func (s *Session) Explain(ps []Pattern) []Explanation {
-	s.look(ps)
+	old := s.read(ps)
 	changed := map[int]bool{}
 	for _, i := range s.changes.Files {
 		changed[i] = true
@@ -35,8 +35,8 @@ func (s *Session) Explain(ps []Pattern) []Explanation {
 		lost[at] = true
 	}
 	out := []Explanation{}
-	for si := range s.old.Sources {
-		src := &s.old.Sources[si]
+	for si := range old.Sources {
+		src := &old.Sources[si]
 		for ui := range src.Units {
 			u := &src.Units[ui]
 			for ti := range u.Targets {
@@ -45,9 +45,9 @@ func (s *Session) Explain(ps []Pattern) []Explanation {
 				if !selectsTarget(ps, l) {
 					continue
 				}
-				e := Explanation{Target: l.String(), Builds: max(s.old.Builds, u.Build, t.Build), Now: []string{}}
+				e := Explanation{Target: l.String(), Builds: max(old.Builds, u.Build, t.Build), Now: []string{}}
 				for _, i := range u.Inputs {
-					f := &s.old.Files[i]
+					f := &old.Files[i]
 					e.Inputs = append(e.Inputs, f.Path)
 					if !changed[int(i)] {
 						continue

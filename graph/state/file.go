@@ -4,16 +4,18 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
+	"io"
+	"os"
 	"path/filepath"
 	"sync"
-	"unsafe"
 )
 
-// The file: magic, version, CRC-32C of the rest, the rest. Numbers are varints, texts have their length before them, texts that repeat are written once.
+// The file: magic, version, the size of the glance, CRC-32C of what is before it and of the glance, the glance, CRC-32C of the rest, the rest. Numbers are
+// varints, texts have their length before them, texts that repeat are written once.
 const (
 	magic   = "ptostate"
-	version = 2
-	header  = len(magic) + 8
+	version = 3
+	header  = len(magic) + 12
 )
 
 var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
@@ -23,44 +25,114 @@ var errMalformed = errors.New("malformed state")
 
 // Encode gives the content of the file.
 func (s *State) Encode() []byte {
-	c := &coder{b: make([]byte, header, header+256*(len(s.Files)+len(s.Sources))), write: true, known: map[string]uint64{}}
-	copy(c.b, magic)
-	binary.LittleEndian.PutUint32(c.b[len(magic):], version)
+	glance := s.glance()
+	c := &coder{b: make([]byte, 0, len(glance)+512+256*(len(s.Files)+len(s.Sources))), write: true, known: map[string]uint64{}}
+	c.b = binary.LittleEndian.AppendUint32(append(c.b, magic...), version)
+	c.b = binary.LittleEndian.AppendUint32(c.b, uint32(len(glance)))
+	c.b = append(binary.LittleEndian.AppendUint32(c.b, sum(c.b, glance)), glance...)
+	rest := len(c.b) + 4
+	c.b = append(c.b, 0, 0, 0, 0)
 	c.state(s)
-	binary.LittleEndian.PutUint32(c.b[header-4:], crc32.Checksum(c.b[header:], castagnoli()))
+	binary.LittleEndian.PutUint32(c.b[rest-4:], sum(nil, c.b[rest:]))
 	return c.b
+}
+
+func sum(a, b []byte) uint32 { return crc32.Update(crc32.Checksum(a, castagnoli()), castagnoli(), b) }
+
+// A Reader is an open file that Write wrote.
+type Reader struct {
+	*Glance
+	file *os.File
+	size int64 // of the rest
+}
+
+// Open reads the glance of a file; nil when there is none that can be used. Close it when done.
+func Open(name string) *Reader {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil
+	}
+	r := &Reader{file: f, size: LookFile(f.Fd()).Size - int64(header)}
+	head := make([]byte, header)
+	if _, err := io.ReadFull(f, head); err == nil {
+		if n := glanceSize(head); n >= 0 && n <= r.size {
+			b := make([]byte, n)
+			if _, err := io.ReadFull(f, b); err == nil {
+				r.Glance = checkGlance(head, b)
+				r.size -= n
+			}
+		}
+	}
+	if r.Glance == nil {
+		r.Close()
+		return nil
+	}
+	return r
+}
+
+// Close closes the file.
+func (r *Reader) Close() { _ = r.file.Close() } // opened for reading: nothing can be lost
+
+// State reads the rest of the file.
+func (r *Reader) State() (*State, error) {
+	b := make([]byte, r.size)
+	if _, err := io.ReadFull(r.file, b); err != nil {
+		return nil, err
+	}
+	return decodeRest(b)
+}
+
+// glanceSize gives the size of the glance behind a header, -1 for a text that is none.
+func glanceSize(head []byte) int64 {
+	if string(head[:len(magic)]) != magic || binary.LittleEndian.Uint32(head[len(magic):]) != version {
+		return -1
+	}
+	return int64(binary.LittleEndian.Uint32(head[len(magic)+4:]))
+}
+
+// checkGlance reads a glance; nil when the checksum does not fit.
+func checkGlance(head, b []byte) *Glance {
+	if binary.LittleEndian.Uint32(head[header-4:]) != sum(head[:header-4], b) {
+		return nil
+	}
+	g, ok := readGlance(b)
+	if !ok {
+		return nil
+	}
+	return g
 }
 
 // Decode reads the content of the file. The state keeps b.
 func Decode(b []byte) (*State, error) {
-	s := &State{}
-	if err := decode(b, s, func(byte, int, int) {}); err != nil {
-		return nil, err
+	if len(b) < header {
+		return nil, errMalformed
 	}
-	return s, nil
+	n := glanceSize(b)
+	if n < 0 || n > int64(len(b)-header) || checkGlance(b[:header], b[header:header+int(n)]) == nil {
+		return nil, errMalformed
+	}
+	return decodeRest(b[header+int(n):])
 }
 
-// decode reads the content of the file and tells of stretches of the lists of files, folders and sources ('f', 'd', 's') as soon as they are complete.
-func decode(b []byte, s *State, ready func(list byte, first, last int)) error {
-	if len(b) < header || string(b[:len(magic)]) != magic || binary.LittleEndian.Uint32(b[len(magic):]) != version ||
-		binary.LittleEndian.Uint32(b[header-4:]) != crc32.Checksum(b[header:], castagnoli()) {
-		return errMalformed
+func decodeRest(b []byte) (*State, error) {
+	if len(b) < 4 || binary.LittleEndian.Uint32(b) != sum(nil, b[4:]) {
+		return nil, errMalformed
 	}
-	c := &coder{b: b[header:], ready: ready}
+	c, s := &coder{b: b[4:]}, &State{}
 	c.state(s)
 	if c.bad || len(c.b) > 0 {
-		return errMalformed
+		return nil, errMalformed
 	}
 	for _, src := range s.Sources {
 		for _, u := range src.Units {
 			for _, i := range u.Inputs {
 				if int(i) >= len(s.Files) || i < 0 {
-					return errMalformed
+					return nil, errMalformed
 				}
 			}
 		}
 	}
-	return nil
+	return s, nil
 }
 
 // Write replaces the file.
@@ -75,7 +147,6 @@ type coder struct {
 	b     []byte // written so far, or still to be read
 	write bool
 	bad   bool
-	ready func(list byte, first, last int) // of decode
 
 	known map[string]uint64 // texts written so far
 	texts []string          // read so far
@@ -121,23 +192,10 @@ func (c *coder) state(s *State) {
 		c.flag(&d.Listed)
 		list(c, &d.Names, &c.names, c.text)
 	})
-	if !c.write {
-		c.ready('f', 0, len(s.Files))
-		c.ready('d', 0, len(s.Dirs))
-	}
-	done, told := 0, 0
 	list(c, &s.Sources, nil, func(src *Source) {
-		if !c.write && !c.bad && done-told == partSize {
-			c.ready('s', told, done)
-			told = done
-		}
 		c.text(&src.Path)
 		list(c, &src.Units, &c.units, c.unit)
-		done++
 	})
-	if !c.write && !c.bad {
-		c.ready('s', told, done)
-	}
 }
 
 func (c *coder) unit(u *Unit) {
@@ -272,7 +330,7 @@ func (c *coder) text(v *string) {
 	if c.write {
 		c.b = append(c.b, *v...)
 	} else if b := c.take(n); len(b) > 0 {
-		*v = unsafe.String(&b[0], len(b)) // the state keeps the bytes, and nothing writes to them
+		*v = textOf(b) // the state keeps the bytes
 	}
 }
 

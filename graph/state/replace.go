@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -47,6 +48,15 @@ func replaceFrom(dir, name string, content []byte) (Stamp, error) {
 		return Unknown, err
 	}
 	return LookFile(f.Fd()).Stamp, nil // renaming changed its times
+}
+
+// Update is Replace for a file that is likely to hold the content already: then it is left alone.
+func Update(name string, content []byte) error {
+	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, content) {
+		return nil
+	}
+	_, err := Replace(name, content)
+	return err
 }
 
 // withFolder does something in a folder, which is made if it is missing.

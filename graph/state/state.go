@@ -1,7 +1,8 @@
 // Package state remembers between builds what a workspace was built from: one file with the stamps and digests of everything that was read and written, and
-// with what each source was found to hold. A build that finds nothing changed reads that file, looks at the files it names, and is done.
+// with what each source was found to hold. A build that finds nothing changed reads the first part of that file, the Glance, looks at the files it names, and is
+// done.
 //
-// Contract: the file is replaced atomically and carries a checksum, so it is the old one or the new one; one that is damaged, cut short, or of another
+// Contract: the file is replaced atomically and carries checksums, so it is the old one or the new one; one that is damaged, cut short, or of another
 // version reads as none at all. It is never trusted further than the stamps in it: files that changed since are hashed again, and everything that is
 // remembered here can be made again. So two builds at once, or a build that was killed, cost work but no truth.
 package state

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -21,7 +20,7 @@ func many(n int) *State {
 			s.Dirs = append(s.Dirs, Dir{Path: path[:5], Stamp: 4, Listed: true, Names: []string{"x.py"}})
 		}
 		f := fmt.Sprint("f", i)
-		t := Target{Func: f, Span: [4]int32{1, 2, 3, 4}, Key: Digest{byte(i)}, Calls: []string{"scale" + f}, Why: "it is new", Build: 1}
+		t := Target{Func: f, Span: [4]int32{1, 2, 3, 4}, Key: Digest{1, byte(i)}, Calls: []string{"scale" + f}, Why: "it is new", Build: 1}
 		for _, o := range []string{"orchestration/" + f + ".cpp", "kernels.json", "kernel_config.py", f + ".map.json"} {
 			t.Outputs = append(t.Outputs, Output{Path: o, Stamp: 99, Digest: Digest{2, byte(i)}})
 		}
@@ -68,16 +67,106 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Whatever is behind a right checksum, decoding ends with a state or an error.
+// Whatever is behind right checksums, reading ends with a state or an error.
 func FuzzDecode(f *testing.F) {
-	f.Add(many(2).Encode()[header:])
-	f.Fuzz(func(t *testing.T, b []byte) {
-		text := append(append([]byte(magic), 1, 0, 0, 0, 0, 0, 0, 0), b...)
-		binary.LittleEndian.PutUint32(text[header-4:], crc32.Checksum(b, castagnoli()))
-		if s, err := Decode(text); err == nil {
+	s := many(2)
+	text := s.Encode()
+	f.Add(s.glance(), text[header+len(s.glance())+4:])
+	root, err := OpenRoot(f.TempDir())
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer root.Close()
+	f.Fuzz(func(t *testing.T, glance, rest []byte) {
+		b := binary.LittleEndian.AppendUint32([]byte(magic), version)
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(glance)))
+		b = append(binary.LittleEndian.AppendUint32(b, sum(b, glance)), glance...)
+		b = append(binary.LittleEndian.AppendUint32(b, sum(nil, rest)), rest...)
+		if s, err := Decode(b); err == nil {
 			s.Encode()
 		}
+		if g, ok := readGlance(glance); ok {
+			_, _, _ = g.Check(root, "build", func(string) bool { return true })
+		}
 	})
+}
+
+// A glance tells the same as the state: which files, folders and outputs are not as they were, and which targets there are.
+func TestGlance(t *testing.T) {
+	dir := t.TempDir()
+	root, err := OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	s := many(1000)
+	stamp := func(name string) Stamp {
+		abs := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(abs), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(abs, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return LookAt(abs).Stamp
+	}
+	for i := range s.Files {
+		s.Files[i].Stamp = stamp(s.Files[i].Path)
+		src := &s.Sources[i]
+		for j := range src.Units[0].Targets[0].Outputs {
+			o := &src.Units[0].Targets[0].Outputs[j]
+			o.Stamp = stamp("build/" + src.Path[:len(src.Path)-3] + "/" + src.Units[0].Targets[0].Func + "/" + o.Path)
+		}
+	}
+	for i := range s.Dirs {
+		s.Dirs[i].Stamp = LookAt(filepath.Join(dir, s.Dirs[i].Path)).Stamp
+	}
+	s.Sources[3].Units[0].Stale = true
+	s.Sources[4].Units[0].Targets[0].Key = Digest{}
+	s.Sources[5].Units[0].Targets[0].Warnings = []byte("w")
+	s.Sources[6].Units = nil
+	if err := s.Write(filepath.Join(dir, "state")); err != nil {
+		t.Fatal(err)
+	}
+	check := func() (*Changes, []Known) {
+		t.Helper()
+		r := Open(filepath.Join(dir, "state"))
+		defer r.Close()
+		changes, known, err := r.Check(root, "build", func(source string) bool { return source != s.Sources[7].Path })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := r.State(); err != nil || !reflect.DeepEqual(again, s) {
+			t.Fatalf("the rest does not read back: %v", err)
+		}
+		return changes, known
+	}
+	changes, known := check()
+	if !changes.None() {
+		t.Errorf("nothing changed, but %+v", changes)
+	}
+	var told []string
+	for _, k := range known {
+		if k.Func == "" || !k.Built || len(k.Warnings) > 0 {
+			told = append(told, fmt.Sprint(k.Source, " ", k.Func, k.Built, string(k.Warnings)))
+		}
+	}
+	want := []string{"p0000/m000003.py false", "p0000/m000004.py f4false", "p0000/m000005.py f5truew", "p0000/m000006.py false"}
+	if !reflect.DeepEqual(told, want) || len(known) != 1000 { // without the source that was not asked for, and with one that is stale
+		t.Errorf("%q of %d", told, len(known))
+	}
+	for _, name := range []string{"p0000/m000007.py", "p0009/m000999.py", "build/p0000/m000007/f7/kernels.json", "build/p0001/m000100/f100/f100.map.json"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stamp("p0002/new")
+	if changes, _ := check(); !reflect.DeepEqual(changes, &Changes{Files: []int{7, 999}, Dirs: []int{2}, Outputs: []TargetAt{{100, 0, 0}}}) {
+		t.Errorf("%+v", changes)
+	}
+	if changes := s.Check(root, "build", func(string) bool { return true }); len(changes.Outputs) != 2 {
+		t.Errorf("%+v", changes)
+	}
 }
 
 func TestRacy(t *testing.T) {
