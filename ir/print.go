@@ -9,7 +9,9 @@ import (
 // PrintOptions chooses how much is printed. The zero value is the faithful form: reading it back gives an Equal program.
 type PrintOptions struct {
 	Concise bool // leave out the types of assigned variables: for people, not for reading back
-	Derived bool // write the level and role that follow from the type of a function as well, like the reference does
+	// Derived prints as the reference does: with the level and role that follow from the type of a function, all of a tensor view, else: if for elif, and no
+	// hints of names.
+	Derived bool
 }
 
 // Print renders a program in the printed form of the DSL (spec: dsl-ir 3). The result parses as Python and reads back as an Equal program.
@@ -63,7 +65,7 @@ func Print(p *Program, opt PrintOptions) string {
 	pr.line("@pl.program")
 	pr.line("class ", identifier(name), ":")
 	out := pr.b.String() + body
-	if !opt.Concise && len(pr.hints) > 0 {
+	if !opt.Concise && !opt.Derived && len(pr.hints) > 0 {
 		out += "\n" + strings.Join(pr.hints, "\n") + "\n"
 	}
 	return out

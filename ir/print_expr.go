@@ -96,7 +96,7 @@ func (p *printer) paren(need bool, body func()) {
 
 func (p *printer) binary(e *Binary, min int, typed bool) {
 	typed = typed || isLiteral(e)
-	tx, ty := typed || takesDType(e.X, e.Y), typed || takesDType(e.Y, e.X)
+	tx, ty := typed || takesDType(e.Op, e.X, e.Y), typed || takesDType(e.Op, e.Y, e.X)
 	switch e.Op {
 	case Min, Max, Xor:
 		p.w("pl.", e.Op.String(), "(")
@@ -134,14 +134,14 @@ func isLiteral(e Expr) bool {
 	return false
 }
 
-// takesDType reports an INDEX literal e that would take the dtype of the other operand when read back.
-func takesDType(e, other Expr) bool {
+// takesDType reports an INDEX literal e that would take the dtype of the other operand when read back. In a comparison with an INT64 it does not.
+func takesDType(op BinOp, e, other Expr) bool {
 	c, ok := e.(*ConstInt)
 	if !ok || c.DType != INDEX || other == nil {
 		return false
 	}
 	d := ElemDType(other.Type())
-	return d.IsInt() && d != INDEX
+	return d.IsInt() && d != INDEX && !(d == INT64 && op.IsCompare())
 }
 
 func (p *printer) constInt(c *ConstInt, min int, typed bool) {

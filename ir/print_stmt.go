@@ -107,8 +107,8 @@ func (p *printer) ifStmt(s *If, keyword string) {
 	if s.Else == nil {
 		return
 	}
-	// An else that is one if without comments of its own is an elif; with results the else ends in a yield and is more than that.
-	if len(s.Else) == 1 && len(s.Results) == 0 {
+	// An else that is one if without comments of its own is an elif; with results the else ends in a yield and is more than that. The reference has none.
+	if len(s.Else) == 1 && len(s.Results) == 0 && !p.opt.Derived {
 		if inner, ok := s.Else[0].(*If); ok && len(inner.Comments) == 0 {
 			p.ifStmt(inner, "elif ")
 			return

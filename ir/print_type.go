@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -116,8 +117,12 @@ func (p *printer) tensorView(v *TensorView) {
 	p.w("pl.TensorView(")
 	it := items{p: p}
 	p.dimsArg(&it, "valid_shape", v.ValidShape)
-	p.dimsArg(&it, "stride", v.Stride)
-	enumArg(&it, "layout", "pl.TensorLayout.", v.Layout)
+	stride, layout := v.Stride, v.Layout
+	if p.opt.Derived {
+		stride, layout = append([]Expr{}, stride...), cmp.Or(layout, "ND")
+	}
+	p.dimsArg(&it, "stride", stride)
+	enumArg(&it, "layout", "pl.TensorLayout.", layout)
 	enumArg(&it, "pad", "pl.PadValue.", v.Pad)
 	p.w(")")
 }

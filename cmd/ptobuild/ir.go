@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -42,10 +43,10 @@ func (a *app) irCommand() *cobra.Command {
 }
 
 func (a *app) ir(ctx context.Context, what, stage string, lf *loadFlags) error {
-	b, targets, programs, err := a.resolve(ctx, what, lf)
-	if err == nil && stage != "frontend" && len(targets) == 0 {
-		err = noTarget(what)
+	if stage == "frontend" && strings.HasSuffix(what, ".py") {
+		return a.irFile(ctx, what, lf)
 	}
+	b, targets, err := a.find(ctx, what, lf)
 	if err != nil {
 		return err
 	}
@@ -79,78 +80,97 @@ func (a *app) ir(ctx context.Context, what, stage string, lf *loadFlags) error {
 		}
 		seen[t.Program] = true
 	}
-	if stage == "frontend" {
-		for _, p := range programs {
-			if !seen[p] {
-				out.WriteString(ir.Print(p, printOptions))
-			}
+	return a.printIR(ctx, b, stage, out.String(), all)
+}
+
+// irFile prints all programs of a file as parsed, in the order of the file. Mistakes in some of them do not keep back the others.
+func (a *app) irFile(ctx context.Context, what string, lf *loadFlags) error {
+	b, err := a.builderFor(ctx, true, lf)
+	if err != nil {
+		return err
+	}
+	what = a.inWorkspace(b.WS, what)
+	targets, all := b.FileTargets(what)
+	all.Add(b.CheckArgs([]string{what})...)
+	unit, _ := b.Load(what)
+	programs := slices.Clone(unit.Programs)
+	for _, t := range targets {
+		if !slices.Contains(programs, t.Program) {
+			programs = append(programs, t.Program)
 		}
 	}
-	a.note(all)
+	if len(programs) == 0 && !all.HasErrors() {
+		return noProgram(what)
+	}
+	var out strings.Builder
+	for _, p := range programs {
+		out.WriteString(ir.Print(p, printOptions))
+	}
+	return a.printIR(ctx, b, "frontend", out.String(), all)
+}
+
+func (a *app) printIR(ctx context.Context, b *graph.Builder, stage, text string, ds diag.List) error {
+	a.note(ds)
 	if a.ui.JSON {
-		if err := a.ui.Result(irResult{stage, out.String(), all}); err != nil {
+		if err := a.ui.Result(irResult{stage, text, ds}); err != nil {
 			return err
 		}
 	} else {
-		a.ui.Report(all, b.WS.Source)
-		a.ui.Printf("%s", out.String())
+		a.ui.Report(ds, b.WS.Source)
+		a.ui.Printf("%s", text)
 	}
-	if all.HasErrors() {
-		return exitError{exitOf(ctx, all)}
+	if ds.HasErrors() {
+		return exitError{exitOf(ctx, ds)}
 	}
 	return nil
 }
 
 // find resolves a label, pattern or source file to at least one target. A file outside a workspace works too.
 func (a *app) find(ctx context.Context, what string, lf *loadFlags) (*graph.Builder, []*graph.Target, error) {
-	b, targets, _, err := a.resolve(ctx, what, lf)
-	if err == nil && len(targets) == 0 {
-		err = noTarget(what)
-	}
-	return b, targets, err
-}
-
-func noTarget(what string) error { return fmt.Errorf("no target in %s", what) }
-
-// resolve is find for what may have no target; it also gives the programs of a file.
-func (a *app) resolve(ctx context.Context, what string, lf *loadFlags) (*graph.Builder, []*graph.Target, []*ir.Program, error) {
-	ws, ds := graph.Open(a.dir)
 	isFile := strings.HasSuffix(what, ".py")
-	if ws == nil || ds.HasErrors() {
-		if !isFile {
-			return nil, nil, nil, a.fail(ds, ws, exitUsage)
-		}
-		ws = graph.Detached(a.dir, nil)
-	}
-	b, err := a.builder(ctx, ws, "", lf)
+	b, err := a.builderFor(ctx, isFile, lf)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
+	ws := b.WS
 	var targets []*graph.Target
-	var programs []*ir.Program
+	var ds diag.List
 	if isFile {
 		what = a.inWorkspace(ws, what)
 		targets, ds = b.FileTargets(what)
 		ds.Add(b.CheckArgs([]string{what})...)
-		if unit, more := b.Load(what); unit != nil && !more.HasErrors() {
-			programs = unit.Programs
-		}
 	} else {
 		ps, err := a.patterns(ws.Root, []string{what})
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
 		targets, ds = b.Targets(ps)
 	}
 	if ds.HasErrors() {
-		return nil, nil, nil, a.fail(ds, ws, exitOf(ctx, ds))
+		return nil, nil, a.fail(ds, ws, exitOf(ctx, ds))
 	}
 	a.ui.Report(ds, ws.Source)
-	if len(targets)+len(programs) == 0 {
-		if isFile {
-			return nil, nil, nil, fmt.Errorf("no program in %s: nothing in it is decorated with @pl.program, @pl.jit or @pl.function", what)
+	if len(targets) == 0 {
+		if unit, _ := b.Load(what); isFile && len(unit.Programs) == 0 {
+			return nil, nil, noProgram(what)
 		}
-		return nil, nil, nil, noTarget(what)
+		return nil, nil, fmt.Errorf("no target in %s", what)
 	}
-	return b, targets, programs, nil
+	return b, targets, nil
+}
+
+func noProgram(file string) error {
+	return fmt.Errorf("no program in %s: nothing in it is decorated with @pl.program, @pl.jit or @pl.function", file)
+}
+
+// builderFor makes the builder of the workspace, or, for a file, of none.
+func (a *app) builderFor(ctx context.Context, isFile bool, lf *loadFlags) (*graph.Builder, error) {
+	ws, ds := graph.Open(a.dir)
+	if ws == nil || ds.HasErrors() {
+		if !isFile {
+			return nil, a.fail(ds, ws, exitUsage)
+		}
+		ws = graph.Detached(a.dir, nil)
+	}
+	return a.builder(ctx, ws, "", lf)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir/lang/eval"
+	"github.com/ptobuild/ptobuild/ir/lang/lower"
 	"github.com/ptobuild/ptobuild/ir/lang/syntax"
 )
 
@@ -31,6 +32,8 @@ func (l *loading) discover(m *eval.Module, tests bool) []*eval.DSL {
 			}
 		}
 	}
+	failing := mustFail(m.Tree.Body)
+	d.runs = slices.DeleteFunc(d.runs, func(r run) bool { return !isTest(r.f) && r.class == nil && failing[r.f.Name] })
 	if len(d.wanted) == 0 && !d.texts {
 		return nil
 	}
@@ -79,18 +82,44 @@ func node(x *eval.DSL) syntax.Node {
 // standInPath begins the path of the symbol that a parameter without a value gets.
 const standInPath = "parameter "
 
-// standIn reports a definition that reads such a parameter.
+// standIn reports a definition that reads such a parameter, or what was computed from one.
 func standIn(x *eval.DSL) bool {
 	found := false
-	syntax.Walk(node(x), func(n syntax.Node) bool {
-		if n, ok := n.(*syntax.Name); ok {
-			v, _ := x.Env.Lookup(n.ID)
-			if s, ok := v.(*eval.Symbol); ok && strings.HasPrefix(s.Path, standInPath) {
-				found = true
+	var read func(n syntax.Node, local map[string]bool)
+	read = func(n syntax.Node, local map[string]bool) {
+		syntax.Walk(n, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.FunctionDef:
+				if local == nil {
+					for _, d := range n.Decorators {
+						read(d, local)
+					}
+					for p := range n.Params.All() {
+						if p.Annotation != nil {
+							read(p.Annotation, local)
+						}
+					}
+					inside := lower.Bound(n)
+					for _, s := range n.Body {
+						read(s, inside)
+					}
+					return false
+				}
+			case *syntax.Name:
+				if local[n.ID] {
+					break
+				}
+				switch v, _ := x.Env.Lookup(n.ID); v := v.(type) {
+				case *eval.Symbol:
+					found = found || strings.HasPrefix(v.Path, standInPath)
+				case *eval.Poison:
+					found = true
+				}
 			}
-		}
-		return !found
-	})
+			return !found
+		})
+	}
+	read(node(x), nil)
 	return found
 }
 
@@ -195,13 +224,7 @@ func (d *discovery) definitions(body []syntax.Stmt) []syntax.Node {
 		syntax.Walk(s, func(n syntax.Node) bool {
 			switch n := n.(type) {
 			case *syntax.With:
-				for _, i := range n.Items {
-					if c, ok := i.Context.(*syntax.Call); ok {
-						if a, ok := c.Fun.(*syntax.Attribute); ok && a.Name == "raises" {
-							return false
-						}
-					}
-				}
+				return !expectsFailure(n)
 			case *syntax.FunctionDef:
 				if d.isDSL(n.Decorators) {
 					out = append(out, n)
@@ -217,6 +240,37 @@ func (d *discovery) definitions(body []syntax.Stmt) []syntax.Node {
 		})
 	}
 	return out
+}
+
+func expectsFailure(w *syntax.With) bool {
+	return slices.ContainsFunc(w.Items, func(i syntax.WithItem) bool { return eval.ExpectsFailure(i.Context) })
+}
+
+// mustFail finds the names that are only used where something must fail.
+func mustFail(file []syntax.Stmt) map[string]bool {
+	failing := map[string]bool{}
+	var visit func(s syntax.Stmt, inside bool)
+	visit = func(s syntax.Stmt, inside bool) {
+		syntax.Walk(s, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.With:
+				if !inside && expectsFailure(n) {
+					for _, s := range n.Body {
+						visit(s, true)
+					}
+					return false
+				}
+			case *syntax.Name:
+				old, known := failing[n.ID]
+				failing[n.ID] = inside && (old || !known)
+			}
+			return true
+		})
+	}
+	for _, s := range file {
+		visit(s, false)
+	}
+	return failing
 }
 
 // isDSL reports decorators of pl.

@@ -101,7 +101,7 @@ func missingImport(file string, text []byte) diag.List {
 
 // Load reads one file. The list holds the errors; the unit is never nil and holds the programs that have none.
 func Load(file string, opt Options) (*Unit, diag.List) {
-	l := &loading{opt: opt, texts: map[string][]byte{}, used: map[*eval.DSL]bool{}, names: map[string]int{}}
+	l := &loading{opt: opt, texts: map[string][]byte{}, used: map[*eval.DSL]bool{}}
 	// Like Python, modules are found beside the loaded file wherever they are imported.
 	roots := append([]string{path.Dir(file)}, opt.Roots...)
 	l.loader = eval.NewLoader(eval.Options{ReadFile: l.readFile, Parse: opt.Parse, Roots: roots, Environ: opt.Environ, Argv: opt.Argv})
@@ -142,7 +142,6 @@ type loading struct {
 	errors diag.List
 	texts  map[string][]byte // what was read, and the texts of pl.parse under names of their own
 	used   map[*eval.DSL]bool
-	names  map[string]int
 	roots  []string  // names of all roots, for suggestions
 	params []string  // names of the parameters of all entries
 	parse  diag.List // errors of the parser
@@ -202,6 +201,7 @@ func (l *loading) dumpName(file string) string {
 // module lowers the roots of an evaluated file.
 func (l *loading) module(m *eval.Module) {
 	defs := m.DSLs()
+	var found []*eval.DSL // inside of functions that nothing calls
 	if l.opt.Factory != "" {
 		v, d := l.loader.Call(m, l.opt.Factory, l.opt.Args)
 		if d != nil {
@@ -220,11 +220,11 @@ func (l *loading) module(m *eval.Module) {
 		roots := slices.ContainsFunc(defs, func(d *eval.DSL) bool {
 			return d.Kind == eval.Program || d.Kind == eval.Jit || d.Kind == eval.JitHost || d.Kind == eval.Function
 		})
-		defs = append(slices.Clone(defs), l.discover(m, roots)...)
+		found = l.discover(m, roots)
 	}
 	dump := l.dumpName(m.Path)
-	var loose []*eval.DSL
-	for _, dsl := range defs {
+	var loose, alone []*eval.DSL
+	for i, dsl := range append(slices.Clone(defs), found...) {
 		if d := lower.CheckDecorated(dsl); d != nil {
 			l.errors.Add(d)
 			continue
@@ -239,7 +239,11 @@ func (l *loading) module(m *eval.Module) {
 				l.take(lower.Entry(dsl, l.options()))
 			}
 		case eval.Function:
-			loose = append(loose, dsl)
+			if i < len(defs) {
+				loose = append(loose, dsl)
+			} else {
+				alone = append(alone, dsl)
+			}
 		default:
 			if l.opt.Factory != "" {
 				l.take(lower.Functions(dsl.Name, []*eval.DSL{dsl}, dump != "", l.options()))
@@ -257,9 +261,10 @@ func (l *loading) module(m *eval.Module) {
 			l.take(lower.Functions(name, loose, dump != "", l.options()))
 		}
 	}
+	l.alone(alone)
 	l.parsed(m)
 	if l.opt.Factory == "" && len(l.roots) == 0 && len(l.errors) == 0 {
-		l.inlines(m, defs, dump != "")
+		l.inlines(m, append(defs, found...), dump != "")
 	}
 	if l.opt.Factory == "" && len(l.params) > 0 {
 		l.checkArgs(m.Path)
@@ -272,6 +277,24 @@ func (l *loading) module(m *eval.Module) {
 			d.WithHint("the file has %s", strings.Join(l.roots, ", "))
 		}
 		l.errors.Add(d)
+	}
+}
+
+// alone makes a program of each standalone function of a test, with those that it calls; what the others call is no program of its own.
+func (l *loading) alone(list []*eval.DSL) {
+	var results []lower.Result
+	called := map[*eval.DSL]bool{}
+	for _, dsl := range list {
+		r := lower.Functions(dsl.Name, []*eval.DSL{dsl}, false, l.options())
+		results = append(results, r)
+		for _, d := range r.Used {
+			called[d] = called[d] || d != dsl
+		}
+	}
+	for i, dsl := range list {
+		if !called[dsl] && !l.used[dsl] && l.wanted(dsl.Name) {
+			l.take(results[i])
+		}
 	}
 }
 
@@ -338,11 +361,6 @@ func (l *loading) take(r lower.Result) {
 	l.params = append(l.params, r.Args...)
 	if r.Program == nil || r.Diags.HasErrors() || len(l.parse) > 0 || len(r.Program.Funcs) == 0 {
 		return
-	}
-	// A factory can make several programs of one name.
-	l.names[r.Program.Name]++
-	if n := l.names[r.Program.Name]; n > 1 {
-		r.Program.Name = fmt.Sprintf("%s_%d", r.Program.Name, n)
 	}
 	l.unit.Programs = append(l.unit.Programs, r.Program)
 }

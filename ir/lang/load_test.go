@@ -87,6 +87,7 @@ func TestLoadRoots(t *testing.T) {
 // The files of tests hold their programs in functions and methods, some of which only other tests call with fitting arguments.
 const tests = `import pypto.language as pl
 import pytest
+from pypto import backend, passes
 
 def make(rows, dtype=pl.FP32):
     S = pl.Tensor[[rows * 2, 16], dtype]
@@ -115,6 +116,27 @@ def test_wrong():
         def wrong(x):
             return x
 
+def helper_fails():
+    @pl.function
+    def bad(x):
+        return x
+
+class TestMore:
+    def test_several(self, tmp_path):
+        backend.reset(tmp_path)
+        x = torch.randn(4)
+        with backend.context(level=2) as ctx:
+            @pl.function
+            def f(x: pl.Tensor[[4], pl.FP32]):
+                return x
+        check(passes.run()(f))
+        with pytest.raises(ValueError):
+            helper_fails()
+        for rows in [8, 16]:
+            @pl.function
+            def f(x: pl.Tensor[[rows], pl.FP32]):
+                return x
+
 def unknown(n):
     @pl.function
     def never(x: pl.Tensor[[n * 2], pl.FP32]):
@@ -133,7 +155,7 @@ func TestLoadTests(t *testing.T) {
 	if errs.HasErrors() {
 		t.Fatal(errs)
 	}
-	if got, want := programNames(u), "Shapes(k) made(made)"; got != want {
+	if got, want := programNames(u), "Shapes(k) made(made) f(f) f(f) f(f)"; got != want {
 		t.Errorf("programs %s, want %s", got, want)
 	}
 	if got := u.Warnings.Error(); !strings.Contains(got, "the definitions in 'unknown' are not read: they use a parameter that has no value") || !strings.Contains(got, "the definitions in 'size' are not read: ") || strings.Contains(got, "'make'") {

@@ -161,7 +161,7 @@ func (l *Loader) callFunc(f *Func, args []Value, kws []NamedValue) Value {
 	s := newScope(f.scope, f.module)
 	s.info = f.info
 	l.bindArgs(f, s, args, kws)
-	fr := &frame{scope: s, module: f.module, fn: f}
+	fr := &frame{scope: s, module: f.module, fn: f, lenient: f.Def != nil && f.Def == l.lenient}
 	if len(args) > 0 {
 		fr.self = args[0]
 	}

@@ -16,6 +16,7 @@ type frame struct {
 	yields   *[]Value // of a generator
 	class    *Class   // of a class body
 	annots   []annotation
+	lenient  bool // of a function that Module.Run calls: a statement that fails does not end it
 }
 
 // eval computes an expression.

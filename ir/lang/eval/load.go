@@ -58,6 +58,9 @@ type Loader struct {
 	imports int
 	asOf    int // the time at which names are read, see Env; 0 for now
 	guarded int // try statements around that handle a failing import
+
+	lenient *syntax.FunctionDef // the function that Module.Run calls
+	skipped *fault              // the first one that did not end it
 }
 
 // Module is one evaluated file.
@@ -198,19 +201,7 @@ func (l *Loader) statement(fr *frame, s syntax.Stmt) {
 // failed poisons what a failed module statement binds or changes, and reports what Python itself would not survive: a failed assert and
 // an uncaught raise.
 func (l *Loader) failed(fr *frame, s syntax.Stmt, f *fault) {
-	at := s.At().Span(fr.module.Path)
-	at.EndLine, at.EndCol = 0, 0
-	b := binder{bind: func(name string) {
-		if old, ok := fr.scope.get(name, 0); ok {
-			if p, isPoison := old.(*Poison); isPoison && p == f.from {
-				return // x = x + 1 of a poisoned x: keep the first reason
-			}
-		}
-		fr.scope.bind(name, f.poison(name, at))
-	}}
-	b.change = func(x syntax.Expr) { l.spoil(fr, x, f, at) }
-	b.mutates = func(fun syntax.Expr) bool { return l.isProgramFunc(fr, fun) }
-	b.stmt(s)
+	at := l.spoilBound(fr, s, f)
 	switch {
 	case f.exc == nil && f.limit && l.total > l.MaxSteps*totalFactor && !l.tooMuch:
 		l.tooMuch = true
@@ -235,6 +226,24 @@ func (l *Loader) failed(fr *frame, s syntax.Stmt, f *fault) {
 		}
 		l.diags.Add(d.WithHint("Python could not import this module either; environment variables and arguments are those of the build configuration"))
 	}
+}
+
+// spoilBound poisons what a failed statement binds or changes; it returns the place of the statement.
+func (l *Loader) spoilBound(fr *frame, s syntax.Stmt, f *fault) diag.Span {
+	at := s.At().Span(fr.module.Path)
+	at.EndLine, at.EndCol = 0, 0
+	b := binder{bind: func(name string) {
+		if old, ok := fr.scope.get(name, 0); ok {
+			if p, isPoison := old.(*Poison); isPoison && p == f.from {
+				return // x = x + 1 of a poisoned x: keep the first reason
+			}
+		}
+		fr.scope.bind(name, f.poison(name, at))
+	}}
+	b.change = func(x syntax.Expr) { l.spoil(fr, x, f, at) }
+	b.mutates = func(fun syntax.Expr) bool { return l.isProgramFunc(fr, fun) }
+	b.stmt(s)
+	return at
 }
 
 // isProgramFunc reports whether a call is of a function that the program defines, under its name or as an attribute of a module.
@@ -364,10 +373,12 @@ func (l *Loader) Call(m *Module, function string, args map[string]string) (Value
 }
 
 // Run calls a function that the module defines, or, when class is not empty, a method of an object that one of its classes makes of the arguments
-// made. They are called as they stand in the file: decorators whose effect is unknown are left out. It is how functions get called that only a test framework calls. The report is nil when
-// the call came to its end.
+// made. They are called as they stand in the file: decorators whose effect is unknown are left out, and statements that cannot be evaluated are skipped. It is how functions
+// get called that only a test framework calls. The report is nil when every statement was evaluated.
 func (m *Module) Run(class string, made []NamedValue, def *syntax.FunctionDef, args []NamedValue) *diag.Diagnostic {
 	l := m.loader
+	l.lenient, l.skipped = def, nil
+	defer func() { l.lenient, l.skipped = nil, nil }()
 	_, d := l.protected(m, def, func() Value {
 		if class == "" {
 			fn, ok := m.Get(def.Name)
@@ -394,6 +405,9 @@ func (m *Module) Run(class string, made []NamedValue, def *syntax.FunctionDef, a
 		}
 		return l.call(l.getattr(x, def.Name), nil, args)
 	})
+	if d == nil && l.skipped != nil {
+		d = l.skipped.diagnostic(def.At().Span(m.Path))
+	}
 	return d
 }
 

@@ -44,6 +44,7 @@ type body struct {
 	// readsExtent: some type may hold a tensor.dim.
 	readsExtent bool
 	pending     []string // comments for the next statement
+	strings     []string // lines of the strings that stand above it
 	ready       ready    // see there
 	current     syntax.Stmt
 }
@@ -125,9 +126,6 @@ func (b *body) assign(name string, t ir.Type, at diag.Span) (*ir.Var, bool) {
 		return v, true
 	}
 	if old == nil || old.expr == nil || old.alias {
-		if old == nil {
-			b.checkName(name, at)
-		}
 		if v := b.reusable(name, t); v != nil {
 			b.names.set(name, &binding{expr: v, region: b.region, at: at})
 			return v, true
@@ -157,7 +155,7 @@ func (b *body) assign(name string, t ir.Type, at diag.Span) (*ir.Var, bool) {
 		}
 	}
 	switch {
-	case isUnknown(t) || b.sameTypes(v.Typ, t):
+	case isUnknown(t) || b.sameTypes(v.Typ, t) || b.sameTypes(wholeRegion(v.Typ), wholeRegion(t)):
 		old.value = nil
 		if !old.region.holds(b.region) {
 			// The region that made it is over: from here on this one does.
@@ -171,6 +169,28 @@ func (b *body) assign(name string, t ir.Type, at diag.Span) (*ir.Var, bool) {
 		WithRelated(old.at, "'%s' gets its type here", name).WithHint("use a new name for the new value")
 	b.names.set(name, &binding{broken: true, region: old.region, at: at})
 	return nil, false
+}
+
+// wholeRegion is a type without its valid region: how much of a tensor or tile counts may change from one assignment to the next, as in
+// `s = pl.add(s, t)` of a full s and a t that is partly valid.
+func wholeRegion(t ir.Type) ir.Type {
+	switch t := t.(type) {
+	case *ir.TensorType:
+		if t.View != nil && t.View.ValidShape != nil {
+			c, v := *t, *t.View
+			v.ValidShape = nil
+			c.View = &v
+			return &c
+		}
+	case *ir.TileType:
+		if t.View != nil && t.View.ValidShape != nil {
+			c, v := *t, *t.View
+			v.ValidShape = nil
+			c.View = &v
+			return &c
+		}
+	}
+	return t
 }
 
 // sameTypes is the rule for assigning again. Unlike other calls, reads of one extent of one tensor are equal wherever they stand.
@@ -228,19 +248,6 @@ func (b *body) poison(names []string) {
 			b.names.set(n, &binding{broken: true, region: b.region})
 		}
 	}
-}
-
-// checkName rejects names that generated names could meet.
-func (b *body) checkName(name string, at diag.Span) {
-	if b.mode == Dump || ir.BaseName(name) == name {
-		return
-	}
-	if b.u.reported["reserved "+name] {
-		return
-	}
-	b.u.reported["reserved "+name] = true
-	b.u.errorf(CodeReserved, at, "'%s' contains '__', the reserved delimiter of generated names", name).
-		WithHint("use a single underscore")
 }
 
 func isUnknown(t ir.Type) bool { _, ok := t.(*ir.UnknownType); return ok }

@@ -11,7 +11,6 @@ const (
 	CodeLoop        diag.Code = "PTO-D005" // a malformed for or while
 	CodeYield       diag.Code = "PTO-D006" // a pl.yield_ in the wrong place or of the wrong shape
 	CodeBranch      diag.Code = "PTO-D007" // break or continue where there is none
-	CodeReserved    diag.Code = "PTO-D008" // a name that is kept for generated names
 	CodeUnknownFunc diag.Code = "PTO-D010" // a callee that does not exist
 	CodeArguments   diag.Code = "PTO-D011" // wrong arguments of a call
 	CodeKeyword     diag.Code = "PTO-D012" // a keyword argument that is unknown or malformed

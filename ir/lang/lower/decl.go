@@ -461,12 +461,17 @@ func docstring(list []syntax.Stmt) ([]string, []syntax.Stmt) {
 	}
 	if es, ok := list[0].(*syntax.ExprStmt); ok {
 		if c, ok := es.X.(*syntax.Constant); ok && c.Kind == syntax.Str {
-			var lines []string
-			for l := range strings.SplitSeq(strings.Trim(c.Str, "\n "), "\n") {
-				lines = append(lines, strings.TrimSpace(l))
-			}
-			return lines, list[1:]
+			return stringLines(c.Str), list[1:]
 		}
 	}
 	return nil, list
+}
+
+// stringLines are the comment lines that a string on its own stands for.
+func stringLines(text string) []string {
+	var lines []string
+	for l := range strings.SplitSeq(strings.Trim(text, "\n "), "\n") {
+		lines = append(lines, strings.TrimSpace(l))
+	}
+	return lines
 }

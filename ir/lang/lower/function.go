@@ -17,12 +17,12 @@ func (b *body) lower() {
 	def, out := f.def, f.out
 	b.sites = assigned(def.Body)
 	b.host = !f.decl.typ.IsKernel()
-	out.Comments = b.commentsOver(def)
+	if b.mode == Dump { // of an outlined scope; other functions have no comments of their own
+		out.Comments = b.commentsOver(def)
+	}
 	b.skipComments(def.At().Start.Line)
 	doc, list := docstring(def.Body)
-	if len(doc) > 0 {
-		out.Comments = append(out.Comments, doc...)
-	}
+	b.strings = doc
 	b.skipComments(headEnd(def, len(def.Body)-len(list)))
 	list = b.funcAttr(list)
 	out.Attrs, out.Split, out.DualAIV = f.decl.attrs, f.decl.split, f.decl.dualAIV
@@ -269,6 +269,18 @@ func (b *body) warnDropped() {
 		}
 		return true
 	})
+}
+
+// Bound are the names that a function binds: its parameters, and what its body assigns.
+func Bound(def *syntax.FunctionDef) map[string]bool {
+	names := map[string]bool{}
+	for p := range def.Params.All() {
+		names[p.Name] = true
+	}
+	for n := range assigned(def.Body) {
+		names[n] = true
+	}
+	return names
 }
 
 // assigned counts the assignments of each name in a list of statements, nested ones included.

@@ -154,7 +154,6 @@ func (b *body) aliasAssign(t *syntax.Name, value syntax.Expr) bool {
 			return true
 		}
 		if v, isVar := e.(*ir.Var); isVar && v.Dyn {
-			b.checkName(t.ID, b.at(t))
 			b.alias(t.ID, v, b.at(t))
 			return true
 		}
@@ -190,7 +189,6 @@ func (b *body) aliasAssign(t *syntax.Name, value syntax.Expr) bool {
 		b.store(t, e, b.spanOf(t, value), b.take())
 		return true
 	}
-	b.checkName(t.ID, b.at(t))
 	b.alias(t.ID, e, b.at(t))
 	return true
 }
@@ -237,7 +235,6 @@ func (b *body) aliasUnpack(names []*syntax.Name, value syntax.Expr) bool {
 	comments := b.take()
 	for i, n := range names {
 		if n.ID != "_" && b.sites[n.ID] == 1 && b.isKnown(t.Elems[i]) {
-			b.checkName(n.ID, b.at(n))
 			b.alias(n.ID, t.Elems[i], b.at(n))
 			continue
 		}

@@ -282,7 +282,6 @@ func (b *body) countedLoop(s *syntax.For, call *syntax.Call, path string) {
 	}
 	f := &ir.For{Kind: loopKinds[path], Start: r.start, Stop: r.stop, Step: r.step, Stages: r.stages, Attrs: r.attrs, Comments: comments, Pos: b.at(s)}
 	at := b.at(name)
-	b.checkName(name.ID, at)
 	kind := inLoop
 	if f.Kind == ir.Unroll {
 		kind = inUnroll
@@ -296,7 +295,6 @@ func (b *body) countedLoop(s *syntax.For, call *syntax.Call, path string) {
 		f.Body = b.block(kind, s, func() {
 			f.Var = b.variable(name.ID, ir.Scalar(r.dtype), at)
 			for i, n := range iters {
-				b.checkName(n.ID, b.at(n))
 				t := r.inits[i].Type()
 				if i < len(r.types) {
 					t = r.types[i]
@@ -497,7 +495,6 @@ func (b *body) carriedWhile(s *syntax.For, call *syntax.Call) {
 	b.inLoop(s, "pl.while_", y, func() {
 		w.Body = b.block(inLoop, s, func() {
 			for i, n := range iters {
-				b.checkName(n.ID, b.at(n))
 				t := inits[i].Type()
 				if i < len(types) {
 					t = types[i]

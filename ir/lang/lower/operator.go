@@ -258,9 +258,9 @@ func (b *body) binary(op ir.BinOp, l, r ir.Expr, ln, rn, x syntax.Node) (ir.Expr
 	result := ld
 	switch {
 	case ld == ir.BOOL && rd == ir.BOOL && (op == ir.Eq || op == ir.Ne || b.mode == Dump):
-	case op.IsCompare() && b.narrowerThanLiteral(l, r):
-		// A comparison widens the scalar instead: `rc[0] > 0` is Gt(Cast(tensor.read), 0).
-		l, r = b.toDType(l, ir.INDEX, b.at(ln)), b.toDType(r, ir.INDEX, b.at(rn))
+	case op.IsCompare() && b.besideLiteral(l, r):
+		// In a comparison the literal stays an INDEX and the scalar is widened: `rc[0] > 0` is Gt(Cast(tensor.read), 0). INT64 needs no cast.
+		l, r = b.widened(l, b.at(ln)), b.widened(r, b.at(rn))
 	case b.isUntyped(l) && !b.isUntyped(r) && fits(l, rd):
 		l, result = b.toDType(l, rd, b.at(ln)), rd
 	case b.isUntyped(r) && !b.isUntyped(l) && fits(r, ld):
@@ -302,13 +302,24 @@ func (b *body) binary(op ir.BinOp, l, r ir.Expr, ln, rn, x syntax.Node) (ir.Expr
 	return &ir.Binary{Op: op, X: l, Y: r, DType: result, Pos: at}, true
 }
 
-// narrowerThanLiteral reports an integer scalar of less than 64 bits beside an integer literal.
-func (b *body) narrowerThanLiteral(l, r ir.Expr) bool {
-	if b.isUntyped(l) == b.isUntyped(r) || b.mode == Dump {
+// besideLiteral reports a signed integer scalar beside an integer literal.
+func (b *body) besideLiteral(l, r ir.Expr) bool {
+	if b.isUntyped(l) == b.isUntyped(r) {
 		return false
 	}
 	ld, rd := ir.ElemDType(l.Type()), ir.ElemDType(r.Type())
-	return ld.IsInt() && rd.IsInt() && min(ld.Bits(), rd.Bits()) < 64
+	if b.mode == Dump {
+		return ld == ir.INT64 || rd == ir.INT64
+	}
+	return ld.IsInt() && rd.IsInt() && ld != ir.UINT64 && rd != ir.UINT64
+}
+
+// widened is an integer as an INDEX, or as the INT64 that it is.
+func (b *body) widened(e ir.Expr, at diag.Span) ir.Expr {
+	if ir.ElemDType(e.Type()) == ir.INT64 {
+		return e
+	}
+	return b.toDType(e, ir.INDEX, at)
 }
 
 // fits reports whether an untyped number can be written in d.

@@ -63,7 +63,6 @@ func (b *body) signature() {
 	stripped := false
 	for i, p := range params(def, f.dsl == nil || f.mode == Dump) {
 		at := p.Range.Span(b.file)
-		b.checkName(p.Name, at)
 		if b.names.lookup(p.Name) != nil {
 			b.u.errorf(CodeFunction, at, "duplicate parameter '%s'", p.Name)
 			f.broken = true

@@ -221,7 +221,6 @@ func (b *body) spmdFor(s *syntax.For, call *syntax.Call) {
 // index emits `name = op()` for the index that a for-form reads.
 func (b *body) index(name *syntax.Name, op string) {
 	at := b.at(name)
-	b.checkName(name.ID, at)
 	v := b.variable(name.ID, ir.IndexType, at)
 	b.emit(&ir.Assign{Var: v, Value: &ir.OpCall{Op: op, Typ: ir.IndexType, Pos: at}, Pos: at})
 }

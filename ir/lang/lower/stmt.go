@@ -27,11 +27,13 @@ func (b *body) stmts(list []syntax.Stmt) {
 	for i, s := range list {
 		b.stmt(s, i == len(list)-1)
 	}
+	b.strings = nil
 }
 
 // stmt reads one statement; last tells that nothing follows it in its block.
 func (b *body) stmt(s syntax.Stmt, last bool) {
-	b.pending = b.commentsAbove(s)
+	b.pending = append(b.strings, b.commentsAbove(s)...)
+	b.strings = nil
 	b.current = s
 	switch s := s.(type) {
 	case *syntax.Assign:
@@ -157,6 +159,13 @@ func (b *body) assignment(s syntax.Stmt, target, annotation syntax.Expr, value s
 				return
 			case "pl.submit", "pl.spmd_submit":
 				b.submitWhole(t, annotation, call, path)
+				return
+			case "pl.MemRef": // a declaration for the types below it
+				if v, ok := b.eval(call); ok {
+					b.env = b.env.With(t.ID, v)
+				} else {
+					b.poison([]string{t.ID})
+				}
 				return
 			}
 		}
@@ -294,6 +303,9 @@ func (b *body) storeAs(t *syntax.Name, e ir.Expr, typ ir.Type, at diag.Span, com
 	v, ok := b.assign(t.ID, typ, b.at(t))
 	if !ok {
 		return nil, false
+	}
+	if v.Typ != typ && !isUnknown(typ) && b.mode != Dump && !b.sameTypes(v.Typ, typ) {
+		e = retype(e, v.Typ) // another valid region
 	}
 	if n, ok := ir.IntValue(e); ok && b.sites[t.ID] == 1 {
 		if old := b.names.lookup(t.ID); old != nil {
@@ -455,8 +467,9 @@ func (b *body) exprStmt(s *syntax.ExprStmt, last bool) {
 		if x.Kind == syntax.Ellipsis {
 			return
 		}
-		if x.Kind == syntax.Str {
-			return // a string on its own is a comment
+		if x.Kind == syntax.Str { // a string on its own is a comment
+			b.strings = append(b.take(), stringLines(x.Str)...)
+			return
 		}
 		b.u.warnf(CodeUnused, b.at(x), "this value is not used")
 		return

@@ -331,7 +331,9 @@ func (b *body) tensorView(call *syntax.Call) (*ir.TensorView, bool) {
 		case "valid_shape":
 			v.ValidShape, good = b.shape(k.Value)
 		case "stride":
-			v.Stride, good = b.shape(k.Value)
+			if v.Stride, good = b.shape(k.Value); len(v.Stride) == 0 {
+				v.Stride = nil // packed
+			}
 		case "layout":
 			v.Layout, good = b.enum(k.Value, "TensorLayout", []string{"ND", "DN", "NZ", "MX_A_ZZ", "MX_B_NN"})
 		case "pad":

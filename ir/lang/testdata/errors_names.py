@@ -58,11 +58,6 @@ k = n is None  ### "Unsupported comparison 'is'.*task_is_valid"
 l = {"a": n}  ### "Unsupported expression: Dict"
 m = [*x]  ### "Unsupported expression: Starred"
 return y
---- main reserved
-a__b = pl.create_tensor([16, 16], dtype=pl.FP32)  ### "'a__b' contains '__', the reserved delimiter"
-a__b = self.k(x, a__b)
-y = self.k(a__b, y)
-return y
 --- main reassign
 t = pl.create_tensor([16, 16], dtype=pl.FP32)
 t = pl.create_tensor([8, 16], dtype=pl.FP32)  ### "Cannot reassign 't' with a different type: was .*\\[\\[16, 16\\].* got .*\\[\\[8, 16\\]"
