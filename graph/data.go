@@ -215,6 +215,9 @@ func scalarBits(dt ir.DType, v any) (uint64, error) {
 	var f float64
 	switch v := v.(type) {
 	case int64:
+		if dt == ir.BOOL && uint64(v) <= 1 {
+			return uint64(v), nil
+		}
 		if dt.IsInt() {
 			if dt.Bits() < 64 && (v < -(1<<(dt.Bits()-1)) || v >= 1<<dt.Bits()) {
 				return 0, fmt.Errorf("%d does not fit %s", v, dt)

@@ -9,6 +9,11 @@ import "embed"
 //go:embed *.h
 var Files embed.FS
 
+// Entry is C++ text that follows an orchestration: what the tool calls in it. ENTRY stands for the name of its entry function.
+//
+//go:embed entry/entry.cpp
+var Entry string
+
 // Kernel are the headers of kernels, below the folder "kernel".
 //
 //go:embed kernel/*.h

@@ -6,7 +6,7 @@
 // misuse is reported with its call site, latches a fatal error, and every later call does nothing.
 //
 // The standard headers below are part of the contract: generated code uses std::min, std::max, std::vector and std::string without including
-// anything. <sstream> is not among them, because it alone would cost a quarter of the compile time: PTO_SSTREAM asks for it.
+// anything. PTO_NO_SSTREAM leaves out <sstream>, which alone costs a quarter of the compile time, for code that does not name it.
 //
 // The layout of Tensor is ABI: kernels read it directly.
 #pragma once
@@ -25,12 +25,21 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
-#ifdef PTO_SSTREAM
+#ifndef PTO_NO_SSTREAM
 #include <sstream>
 #endif
 
+#ifndef SIMPLER_DFX
+#define SIMPLER_DFX 1
+#endif
 #ifndef SIMPLER_ORCH_PROFILING
 #define SIMPLER_ORCH_PROFILING 0
+#endif
+#ifndef SIMPLER_SCHED_PROFILING
+#define SIMPLER_SCHED_PROFILING 0
+#endif
+#ifndef SIMPLER_TENSORMAP_PROFILING
+#define SIMPLER_TENSORMAP_PROFILING 0
 #endif
 
 #define PTO_FILE const char* file = __builtin_FILE(), int line = __builtin_LINE()
@@ -149,7 +158,7 @@ template <class T> inline uint64_t to_u64(T v) {
 template <class T> inline T from_u64(uint64_t u) {
     static_assert(sizeof(T) <= 8, "a scalar has at most 64 bits");
     T v;
-    memcpy(&v, &u, sizeof(T));
+    memcpy(static_cast<void*>(&v), &u, sizeof(T));
     return v;
 }
 
@@ -551,6 +560,18 @@ inline Tensor make_tensor_strided(void* p, const uint32_t* shapes, const uint32_
     return r;
 }
 
+// The oldest way to a new buffer: a handle without one, which the first task that has it as an output makes.
+inline Tensor make_tensor(const uint32_t* shapes, uint32_t n, DataType t = DataType::FLOAT32, bool manual_dep = false, int32_t version = 0, PTO_FILE) {
+    Tensor r = make_tensor_external(nullptr, shapes, n, t, manual_dep, version, 0, file, line);
+    r.reserved[0] = 1;
+    return r;
+}
+
+// A tensor that is asked for by position: it also answers .ref(), so both from_tensor_arg(args.tensor(i)) and args.tensor(i).ref() work.
+struct TensorRef : Tensor {
+    const Tensor& ref() const { return *this; }
+};
+
 // What a new buffer looks like. Must outlive the submit or alloc that uses it.
 struct TensorCreateInfo {
     uint32_t ndims;
@@ -704,7 +725,7 @@ public:
 
     uint32_t tensor_count() const { return b_.tensor_count; }
     uint32_t scalar_count() const { return b_.scalar_count; }
-    const Tensor& tensor(uint32_t i) const { return *static_cast<const Tensor*>(b_.refs[i]); }
+    const TensorRef& tensor(uint32_t i) const { return *static_cast<const TensorRef*>(b_.refs[i]); }
     TensorArgType tag(uint32_t i) const { return static_cast<TensorArgType>(b_.tags[i]); }
     uint64_t scalar(uint32_t i) const { return b_.scalars[i]; }
     const uint64_t* scalars() const { return b_.scalars; }
@@ -804,19 +825,14 @@ private:
 
 // ---- entry arguments ------------------------------------------------------------------------------------------------------------
 
-// An entry tensor: a Tensor that also answers .ref(), so both from_tensor_arg(args.tensor(i)) and args.tensor(i).ref() work.
-struct EntryTensor : Tensor {
-    const Tensor& ref() const { return *this; }
-};
-
 class ChipStorageTaskArgs {
 public:
     ChipStorageTaskArgs(const Tensor* tensors, uint32_t nt, const uint64_t* scalars, uint32_t ns)
-        : tensors_(static_cast<const EntryTensor*>(tensors)), scalars_(scalars), nt_(nt), ns_(ns) {}
-    const EntryTensor& tensor(uint32_t i, PTO_FILE) const {
+        : tensors_(static_cast<const TensorRef*>(tensors)), scalars_(scalars), nt_(nt), ns_(ns) {}
+    const TensorRef& tensor(uint32_t i, PTO_FILE) const {
         if (i < nt_) return tensors_[i];
         pto::misuse(file, line, pto::ARGUMENT, "tensors and scalars count separately, each from 0", "tensor(%u) of an orchestration that got %u tensors", i, nt_);
-        static const EntryTensor none{};
+        static const TensorRef none{};
         return none;
     }
     uint64_t scalar(uint32_t i, PTO_FILE) const {
@@ -829,7 +845,7 @@ public:
     const uint64_t* scalars() const { return scalars_; }
 
 private:
-    const EntryTensor* tensors_;
+    const TensorRef* tensors_;
     const uint64_t* scalars_;
     uint32_t nt_, ns_;
 };
@@ -866,6 +882,7 @@ public:
     explicit PTO2ScopeGuard(PTO2ScopeMode mode = PTO2ScopeMode::AUTO, PTO_FILE) : file_(file), line_(line) {
         pto::scope_begin(mode, file, line);
     }
+    explicit PTO2ScopeGuard(pto::Channel*, PTO2ScopeMode mode = PTO2ScopeMode::AUTO, PTO_FILE) : PTO2ScopeGuard(mode, file, line) {}
     ~PTO2ScopeGuard() { pto::scope_end(file_, line_); }
     PTO2ScopeGuard(const PTO2ScopeGuard&) = delete;
     PTO2ScopeGuard& operator=(const PTO2ScopeGuard&) = delete;
@@ -885,12 +902,27 @@ private:
 inline void rt_scope_begin(PTO2ScopeMode mode = PTO2ScopeMode::AUTO, PTO_FILE) { pto::scope_begin(mode, file, line); }
 inline void rt_scope_end(PTO_FILE) { pto::scope_end(file, line); }
 
+// A loop that several orchestration threads once shared: (variable, end), (variable, begin, end) or (variable, begin, end, step). There is one thread.
+#define PTO_LOOP2(i, end) PTO_LOOP4(i, 0, end, 1)
+#define PTO_LOOP3(i, begin, end) PTO_LOOP4(i, begin, end, 1)
+#define PTO_LOOP4(i, begin, end, step) for (int64_t i = static_cast<int64_t>(begin); i < static_cast<int64_t>(end); i += static_cast<int64_t>(step))
+#define PTO_LOOP(_1, _2, _3, _4, name, ...) name
+#define PTO2_PARALLEL_FOR(...) PTO_LOOP(__VA_ARGS__, PTO_LOOP4, PTO_LOOP3, PTO_LOOP2, none)(__VA_ARGS__)
+
 // ---- submits --------------------------------------------------------------------------------------------------------------------
 
 namespace pto {
 
 // More dependencies than this are not copied.
 constexpr uint32_t MANY_DEPS = 256;
+
+TaskOutputTensors submit_making(const Arg& a, uint8_t kind, int32_t aic, int32_t aiv0, int32_t aiv1, const char* file, int line);
+
+// A tensor of make_tensor whose buffer no task has made yet.
+inline bool unmade(const TaskBlock& b, uint32_t i) {
+    const auto* t = static_cast<const Tensor*>(b.refs[i]);
+    return b.tags[i] == static_cast<uint8_t>(TensorArgType::OUTPUT_EXISTING) && !t->buffer.addr && t->reserved[0];
+}
 
 inline TaskOutputTensors submit(const Arg& a, uint8_t kind, int32_t aic, int32_t aiv0, int32_t aiv1, const char* file, int line) {
     const TaskBlock& b = a.block();
@@ -904,7 +936,10 @@ inline TaskOutputTensors submit(const Arg& a, uint8_t kind, int32_t aic, int32_t
     const bool predicated = b.pred.op != PredicateOp::NONE && b.pred.operand.tensor, many = b.dep_count > MANY_DEPS;
     const uint32_t n = b.tensor_count, scalars = b.scalar_count;
     uint32_t outputs = 0;
-    for (uint32_t i = 0; i < n; ++i) outputs += b.tags[i] == static_cast<uint8_t>(TensorArgType::OUTPUT);
+    for (uint32_t i = 0; i < n; ++i) {
+        outputs += b.tags[i] == static_cast<uint8_t>(TensorArgType::OUTPUT);
+        if (unmade(b, i)) return submit_making(a, kind, aic, aiv0, aiv1, file, line);
+    }
     if (outputs > c.slot_count) c.serve();
     const uint32_t payload = static_cast<uint32_t>(sizeof(TaskHeader)) + rounded(n) + outputs * sizeof(TensorCreateInfo) + (n - outputs) * sizeof(Tensor) + 8 * scalars +
                              rounded(scalars) + (many ? 0 : 8 * b.dep_count) + (predicated ? sizeof(Predicate) + sizeof(Tensor) : 0);
@@ -924,6 +959,36 @@ inline TaskOutputTensors submit(const Arg& a, uint8_t kind, int32_t aic, int32_t
     const Outputs o = w.outputs(outputs);
     w.add(many);
     return c.dead ? TaskOutputTensors() : TaskOutputTensors(o);
+}
+
+// The task makes the buffers of its tensors of make_tensor, and the user's variables become their handles.
+inline TaskOutputTensors submit_making(const Arg& a, uint8_t kind, int32_t aic, int32_t aiv0, int32_t aiv1, const char* file, int line) {
+    TaskBlock& b = a.block();
+    std::vector<std::pair<uint32_t, Tensor*>> made;
+    std::vector<TensorCreateInfo> infos;
+    infos.reserve(b.tensor_count);
+    for (uint32_t i = 0; i < b.tensor_count; ++i) {
+        if (!unmade(b, i)) continue;
+        auto* t = const_cast<Tensor*>(static_cast<const Tensor*>(b.refs[i]));
+        made.emplace_back(i, t);
+        infos.emplace_back(t->shapes, t->ndims, t->dtype, t->manual_dep, file, line);
+        b.refs[i] = &infos.back();
+        b.tags[i] = static_cast<uint8_t>(TensorArgType::OUTPUT);
+    }
+    const TaskOutputTensors outs = submit(a, kind, aic, aiv0, aiv1, file, line);
+    uint32_t output = 0;
+    for (uint32_t i = 0, k = 0; i < b.tensor_count && k < made.size(); ++i) {
+        if (i == made[k].first) {
+            Tensor* t = made[k++].second;
+            if (!outs.empty()) *t = outs.get_ref(output);
+            b.refs[i] = t;
+            b.tags[i] = static_cast<uint8_t>(TensorArgType::OUTPUT_EXISTING);
+            ++output;
+        } else {
+            output += b.tags[i] == static_cast<uint8_t>(TensorArgType::OUTPUT);
+        }
+    }
+    return outs;
 }
 
 inline TaskOutputTensors alloc(const TensorCreateInfo* const* infos, uint32_t n, const char* file, int line) {
@@ -995,6 +1060,13 @@ template <uint32_t N> inline TaskOutputTensors rt_submit_dummy_task(ArgWithDeps<
     a.finalize_for_submit();
     return rt_submit_dummy_task(static_cast<const Arg&>(a), file, line);
 }
+// The oldest form names the runtime first.
+inline TaskOutputTensors rt_submit_aic_task(pto::Channel*, int32_t kernel, const Arg& a, PTO_FILE) { return rt_submit_aic_task(kernel, a, file, line); }
+inline TaskOutputTensors rt_submit_aiv_task(pto::Channel*, int32_t kernel, const Arg& a, PTO_FILE) { return rt_submit_aiv_task(kernel, a, file, line); }
+inline TaskOutputTensors rt_submit_task(pto::Channel*, const MixedKernels& k, const Arg& a, PTO_FILE) { return rt_submit_task(k, a, file, line); }
+inline TaskOutputTensors rt_submit_dummy_task(pto::Channel*, const Arg& a, PTO_FILE) { return rt_submit_dummy_task(a, file, line); }
+inline void rt_scope_begin(pto::Channel*, PTO2ScopeMode mode = PTO2ScopeMode::AUTO, PTO_FILE) { pto::scope_begin(mode, file, line); }
+inline void rt_scope_end(pto::Channel*, PTO_FILE) { pto::scope_end(file, line); }
 
 template <class... T> inline TaskOutputTensors alloc_tensors(pto::Sited<TensorCreateInfo> first, const T&... rest) {
     static_assert((std::is_same<T, TensorCreateInfo>::value && ...), "alloc_tensors takes create-infos");
@@ -1031,7 +1103,17 @@ inline void rt_orchestration_done() {}
 #define LOG_TIMING(...) PTO_LOG(2, __VA_ARGS__)
 #define LOG_INFO(...) PTO_LOG(3, __VA_ARGS__)
 #define LOG_DEBUG(...) PTO_LOG(4, __VA_ARGS__)
-#define LOG_ALWAYS(...) PTO_LOG(0, __VA_ARGS__)
+#define LOG_ALWAYS(...) PTO_LOG(3, __VA_ARGS__)
+#define LOG_INFO_V0 LOG_INFO
+#define LOG_INFO_V1 LOG_INFO
+#define LOG_INFO_V2 LOG_INFO
+#define LOG_INFO_V3 LOG_INFO
+#define LOG_INFO_V4 LOG_INFO
+#define LOG_INFO_V5 LOG_DEBUG
+#define LOG_INFO_V6 LOG_DEBUG
+#define LOG_INFO_V7 LOG_DEBUG
+#define LOG_INFO_V8 LOG_DEBUG
+#define LOG_INFO_V9 LOG_DEBUG
 
 #define always_assert(cond) \
     do { if (!(cond)) pto::misuse(__FILE__, __LINE__, pto::ASSERTION, "the program checks this itself", "assertion failed: %s", #cond); } while (0)
@@ -1046,8 +1128,9 @@ template <class... T> inline void rt_orch_profile_add_dynamic_dep_vector(const T
 
 using L0TaskArgs = Arg;
 using CoreTaskArgs = Arg;
-template <uint32_t N = 16> using L0TaskArgsWithDeps = ArgWithDeps<N>;
-template <uint32_t N = 16> using CoreTaskArgsWithDeps = ArgWithDeps<N>;
+template <uint32_t N = 16> class L0TaskArgsWithDeps : public ArgWithDeps<N> {};  // classes, so that code may leave out the <>
+template <uint32_t N = 16> class CoreTaskArgsWithDeps : public ArgWithDeps<N> {};
+using PTOParam = Arg;
 using L2TaskArgs = ChipStorageTaskArgs;
 using ChipTaskArgs = ChipStorageTaskArgs;
 using ChipTensor = Tensor;
@@ -1068,7 +1151,10 @@ namespace simpler {
 namespace tmr {
 using ::Tensor; using ::TensorCreateInfo; using ::TensorArgType; using ::DataType; using ::TaskId; using ::TaskOutputTensors; using ::ScopeMode; using ::ScopeGuard;
 using ::MixedKernels; using ::CoreTaskArgs; using ::CoreTaskArgsWithDeps; using ::ChipTaskArgs; using ::CoreTaskPredicate; using ::CorePredicateOperand; using ::PredicateOp;
-using ::OrchestrationConfig;
+using ::OrchestrationConfig; using ::make_tensor_external; using ::make_tensor_strided; using ::alloc_tensors; using ::rt_submit_task; using ::rt_submit_aic_task;
+using ::rt_submit_aiv_task; using ::rt_submit_dummy_task; using ::rt_scope_begin; using ::rt_scope_end; using ::rt_available_cluster_count; using ::rt_available_aiv_count;
+using ::rt_is_fatal; using ::get_tensor_data; using ::set_tensor_data; using ::to_u64; using ::from_u64; using ::get_element_size; using ::get_dtype_name; using ::AddressSpace;
+using ::DepFlags; using ::DEP_WAIT; using ::DEP_RETAIN;
 }  // namespace tmr
 namespace hbg = tmr;
 }  // namespace simpler
@@ -1080,48 +1166,6 @@ namespace hbg = tmr;
 #define pto2_rt_submit_dummy_task rt_submit_dummy_task
 #define pto2_rt_scope_begin rt_scope_begin
 #define pto2_rt_scope_end rt_scope_end
-
-// The entry function; a callable may name its own.
-#ifndef PTO_ORCHESTRATION_ENTRY
-#define PTO_ORCHESTRATION_ENTRY aicpu_orchestration_entry
-#endif
-
-// Called by the simulator: the arguments arrive as plain arrays. An exception that leaves user code becomes a report.
-extern "C" {
-__attribute__((weak)) PTO2OrchestrationConfig aicpu_orchestration_config(const ChipStorageTaskArgs& orch_args);  // newer code has none
-void PTO_ORCHESTRATION_ENTRY(const ChipStorageTaskArgs& orch_args);
-}
-
-namespace pto {
-template <class F> inline void guarded(F call) {
-    channel().progress->stack = static_cast<int64_t>(reinterpret_cast<uintptr_t>(&call));
-#if defined(__cpp_exceptions)
-    constexpr const char* hint = "catch it, or use rt_report_fatal to give up with a message";
-    try {
-        call();
-    } catch (const std::exception& e) {
-        tell(Op::MISUSE, NO_CALL, EXCEPTION, text("an exception left the orchestration: %s", e.what()).c_str(), hint, nullptr, 0);
-    } catch (...) {
-        tell(Op::MISUSE, NO_CALL, EXCEPTION, "an exception left the orchestration", hint, nullptr, 0);
-    }
-#else
-    call();
-#endif
-    flush();
-    fflush(stdout);
-}
-}  // namespace pto
-
-extern "C" {
-__attribute__((visibility("default"), weak)) int32_t pto_expected_args(const Tensor* t, uint32_t nt, const uint64_t* s, uint32_t ns) {
-    int32_t n = 0;
-    if (&aicpu_orchestration_config) pto::guarded([&] { n = aicpu_orchestration_config(ChipStorageTaskArgs(t, nt, s, ns)).expected_arg_count; });
-    return n;
-}
-__attribute__((visibility("default"), weak)) void pto_run(const Tensor* t, uint32_t nt, const uint64_t* s, uint32_t ns) {
-    pto::guarded([&] { PTO_ORCHESTRATION_ENTRY(ChipStorageTaskArgs(t, nt, s, ns)); });
-}
-}
 
 #undef PTO_FILE
 #undef PTO_LINE

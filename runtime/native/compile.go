@@ -61,7 +61,7 @@ func FindToolchain(name string) (*Toolchain, error) {
 
 // Key is the action key of compiling src.
 func (t *Toolchain) Key(src []byte) cache.Digest {
-	k := cache.NewKey("Compile").Str("compiler", t.ID).Str("flags", strings.Join(flags, " ")+exports).Bytes("source", src)
+	k := cache.NewKey("Compile").Str("compiler", t.ID).Str("flags", strings.Join(flags, " ")+exports+include.Entry).Bytes("source", src)
 	for _, h := range headers() {
 		k.Bytes(h.name, h.text)
 	}
@@ -86,8 +86,27 @@ var headers = sync.OnceValue(func() []header {
 // Compile turns one orchestration source into a shared object. name appears in reports and in the object's line table; compiler errors come back as
 // reports at C++ lines.
 func (t *Toolchain) Compile(ctx context.Context, name string, src []byte) ([]byte, error) {
-	return t.object(ctx, name, src, "c++", headers())
+	return t.object(ctx, name, withEntry(src, ""), "c++", headers())
 }
+
+// streamFlags spare code that does not need it the header that costs more than all others.
+func streamFlags(src []byte) []string {
+	if bytes.Contains(src, []byte("stringstream")) {
+		return nil
+	}
+	return []string{"-DPTO_NO_SSTREAM"}
+}
+
+// withEntry adds to an orchestration what the tool calls in it.
+func withEntry(src []byte, entry string) []byte {
+	if entry == "" {
+		entry = "aicpu_orchestration_entry"
+	}
+	return slices.Concat(src, []byte("\n# 1 \""+entryFile+"\"\n"+strings.ReplaceAll(include.Entry, "ENTRY", entry)))
+}
+
+// entryFile is the name under which the compiler knows that text.
+const entryFile = "<entry>"
 
 // CompilePreprocessed is Compile for what Preprocess gave.
 func (t *Toolchain) CompilePreprocessed(ctx context.Context, name string, text []byte) ([]byte, error) {
@@ -108,12 +127,8 @@ func (t *Toolchain) Preprocess(ctx context.Context, root, name, entry string) (t
 		}
 	}
 	args := []string{flags[0], "-E", "-I" + dir}
-	if entry != "" {
-		args = append(args, "-DPTO_ORCHESTRATION_ENTRY="+entry)
-	}
-	// The header leaves out <sstream>, which costs more than all the others, but code may count on it.
-	if src, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name))); err == nil && bytes.Contains(src, []byte("stringstream")) {
-		args = append(args, "-DPTO_SSTREAM")
+	if src, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name))); err == nil {
+		args = append(args, streamFlags(src)...)
 	}
 	cmd := t.command(ctx, dir, append(args, "-x", "c++", filepath.FromSlash(name))...)
 	cmd.Dir = root
@@ -123,7 +138,7 @@ func (t *Toolchain) Preprocess(ctx context.Context, root, name, entry string) (t
 		return nil, nil, t.failed(ctx, err, func() error { return compilerErrors(name, stderr.String()) })
 	}
 	text, reads = preprocessed(stdout.Bytes(), dir+"/")
-	return text, reads, nil
+	return withEntry(text, entry), reads, nil
 }
 
 // failed is the error of a compiler run: that of the user's code only when the compiler itself ended normally.
@@ -195,7 +210,7 @@ func (t *Toolchain) object(ctx context.Context, name string, src []byte, languag
 		}
 	}
 	const object = "out.so"
-	cmd := t.command(ctx, dir, append(slices.Clone(flags), "-I.", "-x", language, name, "-o", object)...)
+	cmd := t.command(ctx, dir, slices.Concat(flags, streamFlags(src), []string{"-I.", "-x", language, name, "-o", object})...)
 	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -212,6 +227,10 @@ var (
 	usedBefore = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([^\s:]+):(\d+):(\d+):   required from here$`) })
 	usedAfter  = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^([^\s:]+):(\d+):(\d+): note: in instantiation of .* requested here$`)
+	})
+	// g++ and clang++ write the text of a failed static_assert each in a way of its own.
+	staticAssertion = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^static(?:_assert| assertion) failed(?: due to requirement '.*?')?:? "?(.*?)"?$`)
 	})
 	undefined = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("undefined reference to [`']([^']*)'") })
 )
@@ -236,10 +255,18 @@ func compilerErrors(name, text string) diag.List {
 				break
 			}
 			at := place(m)
-			if at.File != name && use.IsValid() {
+			switch {
+			case at.File == entryFile && staticAssertion().MatchString(m[4]):
+				at = diag.Span{File: name}
+			case at.File == entryFile && len(ds) > 0: // follows from what is wrong before
+				continue
+			case at.File == entryFile:
+				return append(ds, diag.Errorf(CodeCompile, diag.Span{File: name}, "the orchestration does not include pto_orchestration_api.h").
+					WithHint("all that it can call is declared there"))
+			case at.File != name && use.IsValid():
 				at = use
 			}
-			ds.Add(diag.Errorf(CodeCompile, at, "C++ compiler: %s", strings.TrimPrefix(m[4], "static assertion failed: ")))
+			ds.Add(diag.Errorf(CodeCompile, at, "C++ compiler: %s", staticAssertion().ReplaceAllString(m[4], "$1")))
 			use = diag.Span{}
 		} else if m := undefined().FindStringSubmatch(line); m != nil && len(ds) < 5 {
 			ds.Add(diag.Errorf(CodeCompile, diag.Span{File: name}, "C++ linker: %s is used but not defined", m[1]).

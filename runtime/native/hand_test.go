@@ -1,12 +1,15 @@
 package native
 
 import (
+	"context"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ir/plan"
 	rt "github.com/ptobuild/ptobuild/runtime/exec"
@@ -98,6 +101,12 @@ func TestHandwrittenOrchestrations(t *testing.T) {
 			return 0
 		}},
 		{"older.cpp", []rt.Tensor{entry(ir.FP32, wave, 16, 16), entry(ir.FP32, zero, 16, 16)}, nil, []any{a0[0], a0[1]}, func(i int) float64 { return 4 * wave(i) }},
+		{"oldest.cpp", []rt.Tensor{entry(ir.FP32, wave, 16, 16), entry(ir.FP32, zero, 16, 16)}, []uint64{16}, []any{a0[0], a0[1]}, func(i int) float64 {
+			if i < 16 {
+				return 8 * wave(i)
+			}
+			return 4 * wave(i)
+		}},
 		{"phases.cpp", []rt.Tensor{entry(ir.FP32, wave, 16, 16)}, []uint64{3}, []any{a0[0], a0[1]}, func(i int) float64 { return 8*wave(i) + 7*float64(i/64) }},
 	} {
 		t.Run(c.file, func(t *testing.T) {
@@ -141,6 +150,46 @@ func TestHandwrittenWithoutWarnings(t *testing.T) {
 		args := append([]string{"-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I", dir}, sources...)
 		if out, err := exec.Command(path, args...).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", cxx, err, out)
+		}
+	}
+}
+
+// The entry function in the forms that it had over time, in any linkage; and what is said when there is none.
+func TestEntryForms(t *testing.T) {
+	const task, arrays = "Arg a; a.add_inout(t); rt_submit_aiv_task(0, a);", "uint32_t s[2] = {16, 16}; Tensor t = make_tensor_external((void*)args[0], s, 2); always_assert(args[1] == 7 && n == 2);"
+	for _, c := range []struct{ source, fails string }{
+		{source: "static void aicpu_orchestration_entry(ChipTaskArgs args, int threads, int i) { always_assert(threads == 1 && i == 0); const Tensor& t = args.tensor(0); " + task + " }"},
+		{source: "extern \"C\" void aicpu_orchestration_entry(uint64_t* args, int n) { " + arrays + task + " }"},
+		{source: "PTO2OrchestrationConfig aicpu_orchestration_config(uint64_t*, int n) { return {n}; }\n" +
+			"extern \"C\" void aicpu_orchestration_entry(uint64_t* args, int n, int threads, int i) { always_assert(threads == 1 && i == 0); " + arrays + task + " }"},
+		{source: "void aicpu_orchestration_enter(const L2TaskArgs&) {}", fails: "the orchestration defines no aicpu_orchestration_entry that takes const ChipStorageTaskArgs&"},
+	} {
+		t.Run(c.source, func(t *testing.T) {
+			t.Parallel()
+			src := "#include \"pto_orchestration_api.h\"\n" + c.source + "\n"
+			if c.fails == "" {
+				if r := runOK(t, engineFor(t, "o.cpp", src), callsOnly(tiles(1), []uint64{7}, "k")); r[0].Tasks != 1 {
+					t.Errorf("%d tasks", r[0].Tasks)
+				}
+				return
+			}
+			fails(t, src, c.fails)
+		})
+	}
+	fails(t, "int x;\n", "does not include pto_orchestration_api.h")
+}
+
+// fails compiles an orchestration that each compiler is to refuse with one report, and nothing of the text that the tool adds.
+func fails(t *testing.T, src, message string) {
+	t.Helper()
+	for _, cxx := range []string{"g++", "clang++"} {
+		tc, err := FindToolchain(cxx)
+		if err != nil {
+			continue
+		}
+		_, err = tc.Compile(context.Background(), "o.cpp", []byte(src))
+		if ds := diag.AsList(err, "none"); err == nil || len(ds) != 1 || ds[0].Code != CodeCompile || !strings.Contains(ds[0].Message, message) || ds[0].Span.File != "o.cpp" {
+			t.Errorf("%s: %v", cxx, err)
 		}
 	}
 }

@@ -294,7 +294,15 @@ func TestLoadReports(t *testing.T) {
 	if _, err := e.Run(context.Background(), callsOnly(nil, nil)); diag.AsList(err, "")[0].Code != CodeLoad || strings.Contains(err.Error(), "/tmp") {
 		t.Errorf("no object: %v", err)
 	}
-	e = engineFor(t, "o.cpp", "extern \"C\" int f() { return 1; }\n")
+	tc, err := toolchain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, err := tc.object(context.Background(), "o.cpp", []byte("extern \"C\" int f() { return 1; }\n"), "c++", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e = &Engine{Exe: exe, Object: object, Source: "o.cpp"}
 	if _, err := e.Run(context.Background(), callsOnly(nil, nil)); diag.AsList(err, "")[0].Code != CodeLoad || !strings.Contains(err.Error(), "pto_bind") {
 		t.Errorf("without the header: %v", err)
 	}

@@ -38,7 +38,8 @@ void aicpu_orchestration_entry(const ChipTaskArgs& orch_args) {
         p.op = PredicateOp::GE;
         p.target = -3;
         L0TaskPredicate q = p;
-        CoreTaskArgsWithDeps<4> b;
+        always_assert(a.tensor(0).ref().ndims == a.tensor(0).ndims);
+        CoreTaskArgsWithDeps b;
         b.add_input(t);
         b.add_inout(y);
         b.add_dep(first.task_id());
@@ -50,7 +51,7 @@ void aicpu_orchestration_entry(const ChipTaskArgs& orch_args) {
         TaskId ids[1] = {first.task_id()};
         barrier.set_dependencies(ids, 1);
         TaskId done = TaskId::invalid();
-        done = rt_submit_dummy_task(barrier).task_id();
+        done = simpler::tmr::rt_submit_dummy_task(barrier).task_id();
         if (done == first.task_id() || done.is_invalid()) { LOG_ERROR("the barrier has id %llu", static_cast<unsigned long long>(done.raw)); }
     }
     SIMPLER_SCOPE(ScopeMode::MANUAL) {
