@@ -23,7 +23,7 @@ func agree(built *Built, planned, compiled *exec.Result, s exec.Schedule) error 
 	if compiled.Failed() {
 		return compiled.Diags
 	}
-	if d := trace.First(compiled.Events, planned.Events); d != nil {
+	if d := trace.First(compiled.Trace, planned.Trace); d != nil {
 		return parted(built, d, s)
 	}
 	for k := range planned.Outputs {

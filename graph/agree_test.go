@@ -54,14 +54,16 @@ func TestAgreeExplains(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r[1].Events = c.change(trace.Orchestration(r[0].Events))
-				for i, e := range r[1].Events { // with places again, as the engine gives them
+				planned := r[0].Trace.Events()
+				events := c.change(trace.Orchestration(planned))
+				for i, e := range events { // with places again, as the engine gives them
 					if s, ok := e.(*trace.Submit); ok && s.N == 1 {
 						n := *s
-						n.Site = trace.SiteOf(r[0].Events[slot(r[0].Events, 1)])
-						r[1].Events[i] = &n
+						n.Site = trace.SiteOf(planned[slot(planned, 1)])
+						events[i] = &n
 					}
 				}
+				r[1].Trace = trace.NewLog(events...)
 				err = agree(built, &r[0], &r[1], order)
 				if (err == nil) != (c.want == "") {
 					t.Fatal(err)

@@ -40,7 +40,8 @@ type RunOutcome struct {
 	Times       Times       `json:"times"`
 	Diagnostics diag.List   `json:"diagnostics"`
 
-	events []trace.Event
+	trace   *trace.Log
+	skipped int // tasks whose predicate was false
 }
 
 // RunOutput is one tensor that the program wrote.
@@ -51,10 +52,10 @@ type RunOutput struct {
 }
 
 // WriteTrace writes the run's events as JSON lines.
-func (o *RunOutcome) WriteTrace(w io.Writer) error { return trace.WriteJSON(w, o.events) }
+func (o *RunOutcome) WriteTrace(w io.Writer) error { return trace.WriteJSON(w, o.trace.All()) }
 
 // Text describes the tasks, one line each.
-func (o *RunOutcome) Text() []byte { return taskText(o.events) }
+func (o *RunOutcome) Text() []byte { return taskText(o.trace, o.skipped) }
 
 // PolicyNamed reads a task order.
 func PolicyNamed(name string) (sim.Policy, error) {
@@ -116,7 +117,7 @@ func (t *Tester) RunOnce(ctx context.Context, target *Target, req *RunRequest) (
 		d.Severity = diag.Warning
 		ds.Add(d)
 	}
-	out.Tasks, out.events = r.Tasks, r.Events
+	out.Tasks, out.trace, out.skipped = r.Tasks, r.Trace, r.Stats.Skipped
 	out.Times = timesOf(&r.Stats, rtClusters(job))
 	for _, i := range outputsOf(job) {
 		p := built.Plan.Tensors[i]
@@ -175,11 +176,13 @@ func (t *Tester) runTest(target *Target, f *plan.File, req *RunRequest) (*TestCo
 }
 
 // taskText describes the tasks of a run in submit order, one line each.
-func taskText(events []trace.Event) []byte {
+func taskText(log *trace.Log, skips int) []byte {
 	skipped := map[int]bool{}
-	for _, e := range events {
-		if r, ok := e.(*trace.Retire); ok && r.Skipped {
-			skipped[r.N] = true
+	if skips > 0 {
+		for e := range log.All() {
+			if r, ok := e.(*trace.Retire); ok && r.Skipped {
+				skipped[r.N] = true
+			}
 		}
 	}
 	var b []byte
@@ -188,7 +191,7 @@ func taskText(events []trace.Event) []byte {
 			b = append(b, ' ')
 		}
 	}
-	for _, e := range events {
+	for e := range log.Calls() {
 		s, ok := e.(*trace.Submit)
 		if !ok {
 			continue

@@ -155,7 +155,7 @@ func (b *built) checkResults(exactDeps bool) (diag.Code, *problem) {
 				}
 			}
 		}
-		if msg := compareTasks(tasksOf(got.Events), want, exactDeps); msg != "" {
+		if msg := compareTasks(tasksOf(got.Trace.Events()), want, exactDeps); msg != "" {
 			return "", &problem{kind: "tasks", text: fmt.Sprintf("n, m = %v: %s", in, msg)}
 		}
 	}
@@ -272,8 +272,8 @@ func (b *built) checkCompiled(tools *native.Toolchain, exe string, profile *orch
 			if w, g := want[i].Diags.Error(), got[i].Diags.Error(); w != g {
 				return &problem{kind: "reports", text: fmt.Sprintf("n, m = %v: compiled:\n%s\nplan:\n%s", in, g, w)}
 			}
-			if !trace.Equal(want[i].Events, got[i].Events) {
-				return &problem{kind: "trace", text: fmt.Sprintf("n, m = %v: %s", in, trace.Diff(want[i].Events, got[i].Events))}
+			if !trace.Equal(want[i].Trace.Events(), got[i].Trace.Events()) {
+				return &problem{kind: "trace", text: fmt.Sprintf("n, m = %v: %s", in, trace.Diff(want[i].Trace.Events(), got[i].Trace.Events()))}
 			}
 			for k := range want[i].Outputs {
 				if !bytes.Equal(want[i].Outputs[k], got[i].Outputs[k]) {

@@ -109,7 +109,7 @@ func (b *built) checkRecorded(r *recorder, profile *orch.Profile) *problem {
 		if err != nil {
 			return &problem{kind: "run", text: err.Error()}
 		}
-		want := results[0].Events
+		want := results[0].Trace.Events()
 		args := filepath.Join(filepath.Dir(exe), "args.txt")
 		if err := os.WriteFile(args, []byte(entryText(job, want)), 0o644); err != nil {
 			return &problem{kind: "files", text: err.Error()}

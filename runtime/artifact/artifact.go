@@ -32,7 +32,7 @@ func Write(dir, orchestration string, rt *sim.Runtime, args *ArgsDump) error {
 		{"merged_swimlane.json", writeTimeline},
 		{"name_map.json", writeNames},
 		{"scope_stats/scope_stats.jsonl", writeScopes},
-		{"trace.jsonl", func(w io.Writer, v *view) error { return trace.WriteJSON(w, rt.Trace()) }},
+		{"trace.jsonl", func(w io.Writer, v *view) error { return trace.WriteJSON(w, rt.Trace().All()) }},
 	} {
 		if err := writeFile(filepath.Join(dir, f.name), func(w io.Writer) error { return f.write(w, v) }); err != nil {
 			return err
@@ -113,7 +113,7 @@ type view struct {
 
 func newView(rt *sim.Runtime, orchestration string) *view {
 	v := &view{rt: rt, cfg: rt.Config(), orchestration: orchestration, nodes: rt.Graph().Nodes, times: map[int]*trace.Retire{}}
-	for _, e := range rt.Trace() {
+	for _, e := range rt.Trace().Events() {
 		if r, ok := e.(*trace.Retire); ok {
 			v.times[r.N] = r
 		}

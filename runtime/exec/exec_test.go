@@ -94,7 +94,7 @@ func TestPlanRunsEverySchedule(t *testing.T) {
 				t.Fatalf("%s: element %d is %v, want %v", j.Schedules[k], i, got, want)
 			}
 		}
-		if d := trace.Diff(r.Events, results[0].Events); d != "" {
+		if d := trace.Diff(r.Trace.Events(), results[0].Trace.Events()); d != "" {
 			t.Errorf("%s: %s", j.Schedules[k], d)
 		}
 		if !slices.Equal(r.Outputs[1], j.Tensors[1].Data) {
@@ -186,7 +186,7 @@ func TestFinish(t *testing.T) {
 	if !r.Failed() || !strings.Contains(r.Diags.Error(), "given up") || !slices.Equal(r.Outputs[1], j.Tensors[1].Data) {
 		t.Errorf("%+v", r)
 	}
-	if len(again.Events) != len(r.Events) || len(again.Diags) != len(r.Diags) {
+	if len(again.Trace.Events()) != len(r.Trace.Events()) || len(again.Diags) != len(r.Diags) {
 		t.Errorf("again: %+v", again)
 	}
 }

@@ -71,7 +71,7 @@ const DefaultTimeout = 60 * time.Second
 // Result is one schedule's outcome.
 type Result struct {
 	Outputs [][]byte // every entry tensor after the run
-	Events  []trace.Event
+	Trace   *trace.Log
 	Diags   diag.List // fatal errors and warnings of the run
 	Tasks   int
 	Stats   sim.Stats

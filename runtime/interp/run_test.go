@@ -68,7 +68,7 @@ func run(t *testing.T, f *plan.File, cfg sim.Config, scalars []uint64, shapes ..
 	}
 	err = Run(f, args, rt)
 	var text bytes.Buffer
-	if err := trace.WriteJSON(&text, trace.Orchestration(rt.Trace())); err != nil {
+	if err := trace.WriteJSON(&text, slices.Values(trace.Orchestration(rt.Trace().Events()))); err != nil {
 		t.Fatal(err)
 	}
 	return text.String(), rt, err
@@ -122,7 +122,7 @@ func TestCompleteExample(t *testing.T) {
 // events gives one short line per event of a run: what the tests below look at.
 func events(rt *sim.Runtime) string {
 	var s []string
-	for _, e := range trace.Orchestration(rt.Trace()) {
+	for _, e := range trace.Orchestration(rt.Trace().Events()) {
 		switch e := e.(type) {
 		case *trace.ScopeBegin:
 			s = append(s, map[bool]string{false: "{", true: "M{"}[e.Manual])

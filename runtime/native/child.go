@@ -61,7 +61,7 @@ type message struct {
 
 type result struct {
 	Outputs [][]byte
-	Events  []byte // packEvents
+	Trace   []byte
 	Diags   diag.List
 	Tasks   int
 	Stats   sim.Stats
@@ -222,7 +222,7 @@ func (b *bridge) run(obj *object, s exec.Schedule) (*result, *diag.Diagnostic) {
 		return nil, b.broken
 	}
 	res := exec.Finish(rt, entry)
-	return &result{Outputs: res.Outputs, Events: packEvents(res.Events), Diags: res.Diags, Tasks: res.Tasks, Stats: res.Stats}, nil
+	return &result{Outputs: res.Outputs, Trace: res.Trace.Bytes(), Diags: res.Diags, Tasks: res.Tasks, Stats: res.Stats}, nil
 }
 
 // watched notes which kernel runs.

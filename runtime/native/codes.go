@@ -2,7 +2,7 @@
 // crash or a hang of user code is a report that names the last call it made, and nothing of the build is lost.
 //
 // compile.go makes the shared object, parent.go starts and watches the child, death.go says how a child died, child.go is the child, bridge.go its
-// callbacks, progress.go and wire.go what the two share, abi.go mirrors the C structs of the header. Shared objects are loaded through purego: the tool needs no cgo.
+// callbacks, progress.go what the two share besides the trace, abi.go mirrors the C structs of the header. Shared objects are loaded through purego: the tool needs no cgo.
 package native
 
 import "github.com/ptobuild/ptobuild/internal/diag"

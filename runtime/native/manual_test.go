@@ -99,7 +99,7 @@ PTO2OrchestrationConfig aicpu_orchestration_config(const L2TaskArgs&) { return {
 					}
 					return
 				}
-				if got := whoWaits(results[0].Events); got != r.waits {
+				if got := whoWaits(results[0].Trace.Events()); got != r.waits {
 					t.Errorf("waits %q, want %q", got, r.waits)
 				}
 			})
@@ -170,7 +170,7 @@ void aicpu_orchestration_entry(const ChipStorageTaskArgs& args) {
 `)
 	results := runOK(t, e, callsOnly(tiles(1), []uint64{0x3f000000}))
 	var got []string
-	for _, s := range results[0].Events[len(results[0].Events)-3].(*trace.Submit).Scalars {
+	for _, s := range results[0].Trace.Events()[len(results[0].Trace.Events())-3].(*trace.Submit).Scalars {
 		got = append(got, fmt.Sprintf("%s %#x", s.Type, s.Bits))
 	}
 	want := []string{"i8 0xff", "i16 0xfffe", "i32 0xfffffffd", "i64 0xfffffffffffffffc", "u8 0xc8", "u16 0xea60", "u32 0xee6b2800", "u64 0x8000000000000000",

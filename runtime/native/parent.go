@@ -18,6 +18,7 @@ import (
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ops"
 	"github.com/ptobuild/ptobuild/runtime/exec"
+	"github.com/ptobuild/ptobuild/runtime/trace"
 )
 
 // Engine runs compiled orchestrations. Exe is the binary to re-execute (os.Executable of the tool); its main must call ChildMain when its first
@@ -63,11 +64,11 @@ func (e *Engine) Run(ctx context.Context, job *exec.Job) ([]exec.Result, error) 
 	}
 	results := make([]exec.Result, len(answer))
 	for i, r := range answer {
-		events, err := unpackEvents(r.Events)
+		log, err := trace.ReadLog(r.Trace)
 		if err != nil {
 			return nil, diag.Errorf(CodeProtocol, diag.Span{}, "reading the trace of the compiled run: %v", err)
 		}
-		results[i] = exec.Result{Outputs: r.Outputs, Events: events, Diags: r.Diags, Tasks: r.Tasks, Stats: r.Stats, Effects: r.Effects}
+		results[i] = exec.Result{Outputs: r.Outputs, Trace: log, Diags: r.Diags, Tasks: r.Tasks, Stats: r.Stats, Effects: r.Effects}
 	}
 	return results, nil
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -153,12 +154,12 @@ func Test66MissionSnippetsRun(t *testing.T) {
 			job.Schedules = append(job.Schedules, exec.Schedule{Policy: sim.Random, Seed: 3}, exec.Schedule{Policy: sim.LIFO})
 			results := runOK(t, engineOf(t, c.file), job)
 			for i := range results[1:] {
-				if d := trace.Diff(results[1+i].Events, results[0].Events); d != "" {
+				if d := trace.Diff(results[1+i].Trace.Events(), results[0].Trace.Events()); d != "" {
 					t.Errorf("%s: %s", job.Schedules[1+i], d)
 				}
 			}
 			var got bytes.Buffer
-			if err := trace.WriteJSON(&got, trace.Orchestration(results[0].Events)); err != nil {
+			if err := trace.WriteJSON(&got, slices.Values(trace.Orchestration(results[0].Trace.Events()))); err != nil {
 				t.Fatal(err)
 			}
 			golden := filepath.Join("testdata", strings.TrimSuffix(c.file, ".cpp")+".trace.jsonl")
@@ -245,7 +246,7 @@ void aicpu_orchestration_entry(const ChipStorageTaskArgs& args) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, ev := range results[0].Events {
+	for _, ev := range results[0].Trace.Events() {
 		if s, ok := ev.(*trace.Submit); ok && s.Site.String() != "p.py:40:9" {
 			t.Errorf("submit at %s", s.Site)
 		}

@@ -401,7 +401,7 @@ func TestEntry(t *testing.T) {
 	t.Run("59 no task at all", func(t *testing.T) {
 		p := newProg(t, Config{Record: true})
 		p.finish()
-		if n := len(p.Trace()); n != 1 {
+		if n := len(p.Trace().Events()); n != 1 {
 			t.Errorf("%d events", n)
 		}
 	})
@@ -488,7 +488,7 @@ func Test51KernelsAreRecordedAsGiven(t *testing.T) {
 	a := TaskArgs{Kind: KindMixed, Kernels: [3]int32{-1, -1, 0}, TimingSlot: -1}
 	p.Submit(&a, p.site())
 	p.finish()
-	if s := p.Trace()[0].(*trace.Submit); !slices.Equal(s.Kernels, []string{"", "", "k"}) || a.Kernels != [3]int32{-1, -1, 0} {
+	if s := p.Trace().Events()[0].(*trace.Submit); !slices.Equal(s.Kernels, []string{"", "", "k"}) || a.Kernels != [3]int32{-1, -1, 0} {
 		t.Errorf("recorded %q, arguments %v", s.Kernels, a.Kernels)
 	}
 }

@@ -48,7 +48,7 @@ func TestSchedulesArePossible(t *testing.T) {
 		}
 		p.finish()
 		retired := make([]*trace.Retire, len(tasks))
-		for _, e := range p.Trace() {
+		for _, e := range p.Trace().Events() {
 			if r, ok := e.(*trace.Retire); ok {
 				retired[r.N] = r
 			}

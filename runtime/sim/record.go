@@ -10,19 +10,16 @@ import (
 
 // recorder turns runtime calls into trace events. It exists only with Config.Record.
 type recorder struct {
-	events []trace.Event
+	log    trace.Log
 	names  map[bufferKey]string
-	blocks arena[trace.Block]
-	// Events are made in bulk: one by one they would cost more than what they tell of.
-	submits arena[trace.Submit]
-	retires arena[trace.Retire]
-	args    arena[trace.Arg]
-	scalars arena[trace.Scalar]
-	strings arena[string]
-	ext     []string     // names of entry tensors
-	made    []madeBuffer // every buffer made so far, in order
-	hosts   []uint64     // addresses of unknown origin
-	allocs  int          // buffers made by allocations
+	ext    []string     // names of entry tensors
+	made   []madeBuffer // every buffer made so far, in order
+	hosts  []uint64     // addresses of unknown origin
+	allocs int          // buffers made by allocations
+	// The events that there are many of: made again and again in one place, because the log keeps nothing of them.
+	submitted trace.Submit
+	news      []trace.NewTensor
+	retired   trace.Retire
 	// ordinals gives per submit (allocations included, in order) the task ordinal, or -1 - the number of the allocation call.
 	ordinals []int32
 }
@@ -39,7 +36,7 @@ type madeBuffer struct {
 
 func newRecorder() *recorder { return &recorder{names: map[bufferKey]string{}} }
 
-func (c *recorder) add(e trace.Event) { c.events = append(c.events, e) }
+func (c *recorder) add(e trace.Event) { c.log.Add(e) }
 
 func (c *recorder) made1(t *Tensor, name string) {
 	c.names[bufferKey{t.Owner, t.Addr}] = name
@@ -111,8 +108,9 @@ var tagNames = [...]string{Input: "in", Output: "out_new", InOut: "inout", Outpu
 
 func (c *recorder) submit(r *Runtime, a *TaskArgs, t *task, out []Tensor) {
 	c.ordinals = append(c.ordinals, t.ordinal)
-	e := &c.submits.take(1)[0]
+	e := &c.submitted
 	*e = trace.Submit{
+		Kernels: e.Kernels[:0], Args: e.Args[:0], Scalars: e.Scalars[:0], Deps: e.Deps[:0], AllocDeps: e.AllocDeps[:0],
 		N: int(t.ordinal), Kind: [...]string{"aic", "aiv", "mixed", "dummy"}[a.Kind], Blocks: int(a.Blocks), SyncStart: a.SyncStart, Early: a.EarlyResolve,
 		TimingSlot: int(a.TimingSlot), DumpAll: a.DumpAll, Site: t.site,
 	}
@@ -121,37 +119,29 @@ func (c *recorder) submit(r *Runtime, a *TaskArgs, t *task, out []Tensor) {
 	}
 	switch a.Kind {
 	case KindAIC:
-		e.Kernels = c.strings.take(1)
-		e.Kernels[0] = c.kernel(r, a.Kernels[0])
+		e.Kernels = append(e.Kernels, c.kernel(r, a.Kernels[0]))
 	case KindAIV:
-		e.Kernels = c.strings.take(1)
-		e.Kernels[0] = c.kernel(r, a.Kernels[1])
+		e.Kernels = append(e.Kernels, c.kernel(r, a.Kernels[1]))
 	case KindMixed:
-		e.Kernels = c.strings.take(3)
-		for i, id := range a.Kernels {
-			e.Kernels[i] = c.kernel(r, id)
+		for _, id := range a.Kernels {
+			e.Kernels = append(e.Kernels, c.kernel(r, id))
 		}
 	}
-	e.Args = c.args.take(len(t.args))
-	k := 0
+	c.news = slices.Grow(c.news[:0], len(out))
 	for i := range t.args {
 		x := &t.args[i]
-		e.Args[i].Dir = tagNames[x.Tag]
-		if x.Tag == Output {
-			name := fmt.Sprintf("out:%d.%d", t.ordinal, k)
-			c.made1(&out[k], name)
-			n := created(x.Create, &out[k], name)
-			e.Args[i].New = &n
-			k++
-		} else {
-			e.Args[i].T = c.tensor(r, &x.Tensor)
+		if x.Tag != Output {
+			e.Args = append(e.Args, trace.Arg{Dir: tagNames[x.Tag], T: c.tensor(r, &x.Tensor)})
+			continue
 		}
+		k := len(c.news)
+		name := "out:" + itoa(int(t.ordinal)) + "." + itoa(k)
+		c.made1(&out[k], name)
+		c.news = append(c.news, created(x.Create, &out[k], name))
+		e.Args = append(e.Args, trace.Arg{Dir: tagNames[x.Tag], New: &c.news[k]})
 	}
-	if len(a.Scalars) > 0 {
-		e.Scalars = c.scalars.take(len(a.Scalars))
-		for i, s := range a.Scalars {
-			e.Scalars[i] = trace.Scalar{Bits: s.Bits, Type: s.Type}
-		}
+	for _, s := range a.Scalars {
+		e.Scalars = append(e.Scalars, trace.Scalar{Bits: s.Bits, Type: s.Type})
 	}
 	for _, id := range a.Deps {
 		ord := int(c.ordinals[r.rings[id>>32].nodeOf[uint32(id)]])
@@ -190,9 +180,7 @@ func (r *Runtime) ran(t *task, block, lane, core int, start, finish uint64) {
 	}
 }
 
-func (c *recorder) blocksOf(t *task) []trace.Block {
-	if len(t.ran) == 0 {
-		return nil
-	}
-	return c.blocks.copy(t.ran)
+func (c *recorder) retire(t *task, skipped bool) {
+	c.retired = trace.Retire{N: int(t.ordinal), Submitted: t.submitted, Ready: t.readyAt, Start: t.start, Finish: t.finish, Skipped: skipped, Blocks: t.ran}
+	c.add(&c.retired)
 }

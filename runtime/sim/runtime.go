@@ -250,11 +250,11 @@ func (r *Runtime) Idle() bool {
 }
 
 // Trace returns the recorded events, nil without Config.Record.
-func (r *Runtime) Trace() []trace.Event {
+func (r *Runtime) Trace() *trace.Log {
 	if r.rec == nil {
 		return nil
 	}
-	return r.rec.events
+	return &r.rec.log
 }
 
 // AvailableClusters is the number of clusters, AvailableAIV that of vector cores.

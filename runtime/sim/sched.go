@@ -4,7 +4,6 @@ import (
 	"cmp"
 
 	"github.com/ptobuild/ptobuild/ir"
-	"github.com/ptobuild/ptobuild/runtime/trace"
 )
 
 // The scheduler. Tasks run when the orchestration waits for something, and at the end: as late as it allows. Under a timed policy they run in the order
@@ -309,9 +308,7 @@ func (r *Runtime) complete(t *task, skipped bool) {
 	}
 	t.fanout = 0
 	if r.rec != nil {
-		e := &r.rec.retires.take(1)[0]
-		*e = trace.Retire{N: int(t.ordinal), Submitted: t.submitted, Ready: t.readyAt, Start: t.start, Finish: t.finish, Skipped: skipped, Blocks: r.rec.blocksOf(t)}
-		r.rec.add(e)
+		r.rec.retire(t, skipped)
 	}
 	for _, p := range t.producers {
 		p.readBy = max(p.readBy, t.finish)

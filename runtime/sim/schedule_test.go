@@ -156,7 +156,7 @@ func TestSchedulesAgree(t *testing.T) {
 				result += fmt.Sprint(f32(p.Memory(), e))
 			}
 			var b bytes.Buffer
-			if err := trace.WriteJSON(&b, trace.Orchestration(p.Trace())); err != nil {
+			if err := trace.WriteJSON(&b, slices.Values(trace.Orchestration(p.Trace().Events()))); err != nil {
 				t.Fatal(err)
 			}
 			return result, b.String(), edgeText(p.Graph())

@@ -149,7 +149,7 @@ func TestParallelIsFIFO(t *testing.T) {
 			for _, e := range p.entries {
 				result += fmt.Sprint(f32(p.Memory(), e))
 			}
-			return result, p.Trace()
+			return result, p.Trace().Events()
 		}
 		want, events := run(FIFO)
 		got, parallel := run(Parallel)
@@ -164,7 +164,7 @@ func TestParallelIsFIFO(t *testing.T) {
 
 func traceText(t *testing.T, events []trace.Event) string {
 	var b bytes.Buffer
-	if err := trace.WriteJSON(&b, events); err != nil {
+	if err := trace.WriteJSON(&b, slices.Values(events)); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

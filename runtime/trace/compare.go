@@ -14,7 +14,7 @@ func Equal(a, b []Event) bool { return Diff(a, b) == "" }
 
 // Diff says in words where got first differs from want; "" when they are equal.
 func Diff(got, want []Event) string {
-	d := First(got, want)
+	d := first(&reader{list: got}, &reader{list: want})
 	switch {
 	case d == nil:
 		return ""
@@ -34,20 +34,21 @@ type Difference struct {
 }
 
 // First finds where got first differs from want; nil when they are equal.
-func First(got, want []Event) *Difference {
-	g, w := orchestration(got), orchestration(want)
-	for i := range max(len(g), len(w)) {
-		switch {
-		case i >= len(g):
-			return &Difference{At: i, Want: w[i]}
-		case i >= len(w):
-			return &Difference{At: i, Got: g[i]}
+func First(got, want *Log) *Difference { return first(got.reader(), want.reader()) }
+
+func first(got, want *reader) *Difference {
+	for at := 0; ; at++ {
+		g, w := got.call(), want.call()
+		if g == nil && w == nil {
+			return nil
 		}
-		if d := diffEvent(g[i], w[i]); d != "" {
-			return &Difference{i, g[i], w[i], d}
+		if g == nil || w == nil {
+			return &Difference{At: at, Got: g, Want: w}
+		}
+		if d := diffEvent(g, w); d != "" {
+			return &Difference{at, g, w, d}
 		}
 	}
-	return nil
 }
 
 // Describe names an event in a few words.
@@ -72,10 +73,6 @@ func SiteOf(e Event) diag.Span {
 		return e.Site
 	}
 	return diag.Span{}
-}
-
-func orchestration(events []Event) []Event {
-	return slices.DeleteFunc(slices.Clone(events), func(e Event) bool { _, own := e.(*Retire); return own })
 }
 
 // describe names an event in a few words.
@@ -104,7 +101,7 @@ func describe(e Event) string {
 		if e.Kind == "dummy" {
 			return fmt.Sprintf("dummy task %d", e.N) + at(e.Site)
 		}
-		return fmt.Sprintf("task %d of kernel %s", e.N, kernelText(e.Kernels)) + at(e.Site)
+		return fmt.Sprintf("task %d of kernel %s", e.N, kernelNames(e.Kernels)) + at(e.Site)
 	case *Read:
 		return fmt.Sprintf("read of %s[%d]", e.T.Buf, e.At) + at(e.Site)
 	case *Write:
@@ -121,7 +118,9 @@ func describe(e Event) string {
 	return fmt.Sprintf("%T", e)
 }
 
-func kernelText(k []string) string {
+type kernelNames []string
+
+func (k kernelNames) String() string {
 	s := make([]string, len(k))
 	for i, x := range k {
 		if s[i] = x; x == "" {
@@ -131,13 +130,27 @@ func kernelText(k []string) string {
 	return strings.Join(s, "+")
 }
 
-// difference finds the first field that differs.
-type difference struct{ text string }
+// difference finds the first field that differs. Most events are equal, so that words are only made when one differs.
+type difference struct {
+	part  string // the part of the event that is compared, before each field
+	index int    // its number, -1: there is only one
+	text  string
+}
 
-func (d *difference) field(what string, got, want any, equal bool) {
-	if d.text == "" && !equal {
-		d.text = fmt.Sprintf("%s %v, expected %v", what, got, want)
+func (d *difference) of(part string, index int) { d.part, d.index = part, index }
+
+func field[T any](d *difference, what string, got, want T, equal bool) {
+	if d.text != "" || equal {
+		return
 	}
+	where := ""
+	switch {
+	case d.part != "" && d.index >= 0:
+		where = fmt.Sprintf("%s %d ", d.part, d.index)
+	case d.part != "":
+		where = d.part + " "
+	}
+	d.text = fmt.Sprintf("%s%s %v, expected %v", where, what, got, want)
 }
 
 func diffEvent(got, want Event) string {
@@ -151,11 +164,11 @@ func diffEvent(got, want Event) string {
 	switch g := got.(type) {
 	case *Run:
 		if w, ok := want.(*Run); wrong(ok) {
-			d.field("named", g.Name, w.Name, g.Name == w.Name)
+			field(d, "named", g.Name, w.Name, g.Name == w.Name)
 		}
 	case *Config:
 		if w, ok := want.(*Config); wrong(ok) {
-			d.field("argument count", g.Args, w.Args, g.Args == w.Args)
+			field(d, "argument count", g.Args, w.Args, g.Args == w.Args)
 		}
 	case *ScopeBegin:
 		w, ok := want.(*ScopeBegin)
@@ -166,7 +179,8 @@ func diffEvent(got, want Event) string {
 	case *Alloc:
 		if w, ok := want.(*Alloc); wrong(ok && len(g.Tensors) == len(w.Tensors)) {
 			for i := range g.Tensors {
-				d.created(fmt.Sprintf("buffer %d", i), &g.Tensors[i], &w.Tensors[i])
+				d.of("buffer", i)
+				d.created(&g.Tensors[i], &w.Tensors[i])
 			}
 		}
 	case *Submit:
@@ -192,61 +206,77 @@ func diffEvent(got, want Event) string {
 		wrong(ok)
 	case *End:
 		if w, ok := want.(*End); wrong(ok) {
-			d.field("task count", g.Tasks, w.Tasks, g.Tasks == w.Tasks)
+			field(d, "task count", g.Tasks, w.Tasks, g.Tasks == w.Tasks)
 		}
 	}
 	return d.text
 }
 
 func (d *difference) submit(g, w *Submit) {
-	d.field("ordinal", g.N, w.N, g.N == w.N)
-	d.field("kind", g.Kind, w.Kind, g.Kind == w.Kind)
-	d.field("kernel", kernelText(g.Kernels), kernelText(w.Kernels), slices.Equal(g.Kernels, w.Kernels))
-	d.field("number of tensor arguments", len(g.Args), len(w.Args), len(g.Args) == len(w.Args))
+	field(d, "ordinal", g.N, w.N, g.N == w.N)
+	field(d, "kind", g.Kind, w.Kind, g.Kind == w.Kind)
+	field(d, "kernel", kernelNames(g.Kernels), kernelNames(w.Kernels), slices.Equal(g.Kernels, w.Kernels))
+	field(d, "number of tensor arguments", len(g.Args), len(w.Args), len(g.Args) == len(w.Args))
 	if d.text != "" {
 		return
 	}
 	for i := range g.Args {
-		a, b, what := &g.Args[i], &w.Args[i], fmt.Sprintf("argument %d", i)
-		d.field(what+" is passed as", a.Dir, b.Dir, a.Dir == b.Dir)
+		a, b := &g.Args[i], &w.Args[i]
+		d.of("argument", i)
+		field(d, "is passed as", a.Dir, b.Dir, a.Dir == b.Dir)
 		if a.New != nil && b.New != nil {
-			d.field(what+" is", a.New.Buf, b.New.Buf, a.New.Buf == b.New.Buf)
-			d.created(what, a.New, b.New)
+			field(d, "is", a.New.Buf, b.New.Buf, a.New.Buf == b.New.Buf)
+			d.created(a.New, b.New)
 		} else if a.New == nil && b.New == nil {
-			d.tensor(what, &a.T, &b.T)
+			d.tensor(&a.T, &b.T)
 		}
 	}
-	d.field("number of scalar arguments", len(g.Scalars), len(w.Scalars), len(g.Scalars) == len(w.Scalars))
+	d.of("", -1)
+	field(d, "number of scalar arguments", len(g.Scalars), len(w.Scalars), len(g.Scalars) == len(w.Scalars))
 	if d.text != "" {
 		return
 	}
 	for i := range g.Scalars {
 		a, b := g.Scalars[i].Bits, w.Scalars[i].Bits
-		d.field(fmt.Sprintf("scalar argument %d is", i), int64(a), int64(b), narrow(a) == narrow(b))
+		d.of("scalar argument", i)
+		field(d, "is", int64(a), int64(b), narrow(a) == narrow(b))
 	}
-	d.field("waits for tasks", g.Deps, w.Deps, slices.Equal(g.Deps, w.Deps))
-	d.field("waits for allocations", g.AllocDeps, w.AllocDeps, slices.Equal(g.AllocDeps, w.AllocDeps))
-	d.field("block count", max(g.Blocks, 1), max(w.Blocks, 1), max(g.Blocks, 1) == max(w.Blocks, 1))
-	d.field("sync_start", g.SyncStart, w.SyncStart, g.SyncStart == w.SyncStart)
-	d.field("early resolve", g.Early, w.Early, g.Early == w.Early)
-	d.field("timing slot", g.TimingSlot, w.TimingSlot, g.TimingSlot == w.TimingSlot)
-	d.field("dump marks", dumpText(g), dumpText(w), dumpText(g) == dumpText(w))
+	d.of("", -1)
+	field(d, "waits for tasks", g.Deps, w.Deps, slices.Equal(g.Deps, w.Deps))
+	field(d, "waits for allocations", g.AllocDeps, w.AllocDeps, slices.Equal(g.AllocDeps, w.AllocDeps))
+	field(d, "block count", max(g.Blocks, 1), max(w.Blocks, 1), max(g.Blocks, 1) == max(w.Blocks, 1))
+	field(d, "sync_start", g.SyncStart, w.SyncStart, g.SyncStart == w.SyncStart)
+	field(d, "early resolve", g.Early, w.Early, g.Early == w.Early)
+	field(d, "timing slot", g.TimingSlot, w.TimingSlot, g.TimingSlot == w.TimingSlot)
+	field(d, "dump marks", dumpMarks{g}, dumpMarks{w}, g.DumpAll == w.DumpAll && (g.DumpAll || slices.Equal(g.Dump, w.Dump)))
 	switch a, b := g.Pred, w.Pred; {
 	case a != nil && b != nil:
-		d.tensor("predicate operand", &a.T, &b.T)
-		d.field("predicate index", a.Idx, b.Idx, slices.Equal(a.Idx, b.Idx))
-		d.field("predicate", fmt.Sprint(a.Op, " ", a.Target), fmt.Sprint(b.Op, " ", b.Target), a.Op == b.Op && a.Target == b.Target)
+		d.of("predicate operand", -1)
+		d.tensor(&a.T, &b.T)
+		d.of("predicate", -1)
+		field(d, "index", a.Idx, b.Idx, slices.Equal(a.Idx, b.Idx))
+		d.of("", -1)
+		field(d, "predicate", condition{a.Op, a.Target}, condition{b.Op, b.Target}, a.Op == b.Op && a.Target == b.Target)
 	case a != nil || b != nil:
-		d.field("predicate present:", a != nil, b != nil, false)
+		field(d, "predicate present:", a != nil, b != nil, false)
 	}
 }
 
-func dumpText(s *Submit) string {
-	if s.DumpAll {
+type dumpMarks struct{ *Submit }
+
+func (m dumpMarks) String() string {
+	if m.DumpAll {
 		return "all"
 	}
-	return fmt.Sprint(s.Dump)
+	return fmt.Sprint(m.Dump)
 }
+
+type condition struct {
+	op     string
+	target int64
+}
+
+func (c condition) String() string { return fmt.Sprint(c.op, " ", c.target) }
 
 // narrow makes a sign-extended 32-bit value equal to its zero-extended form: which one it is depends only on the C type.
 func narrow(v uint64) uint64 {
@@ -256,33 +286,35 @@ func narrow(v uint64) uint64 {
 	return v
 }
 
-func (d *difference) created(what string, g, w *NewTensor) {
-	d.field(what+" has shape", g.Shape, w.Shape, slices.Equal(g.Shape, w.Shape))
-	d.field(what+" has dtype", g.DType, w.DType, g.DType == w.DType)
-	d.field(what+" has manual_dep", g.ManualDep, w.ManualDep, g.ManualDep == w.ManualDep)
-	d.field(what+" has initial value", g.Init, w.Init, g.Init == w.Init)
+func (d *difference) created(g, w *NewTensor) {
+	field(d, "has shape", g.Shape, w.Shape, slices.Equal(g.Shape, w.Shape))
+	field(d, "has dtype", g.DType, w.DType, g.DType == w.DType)
+	field(d, "has manual_dep", g.ManualDep, w.ManualDep, g.ManualDep == w.ManualDep)
+	field(d, "has initial value", g.Init, w.Init, g.Init == w.Init)
 }
 
 // tensor compares what a handle covers. The offset and strides of an empty window and the strides of single rows mean nothing.
-func (d *difference) tensor(what string, g, w *Tensor) {
-	d.field(what+" lies in", g.Buf, w.Buf, g.Buf == w.Buf)
-	d.field(what+" has shape", g.Shape, w.Shape, slices.Equal(g.Shape, w.Shape))
-	d.field(what+" has dtype", g.DType, w.DType, g.DType == w.DType)
-	d.field(what+" has manual_dep", g.ManualDep, w.ManualDep, g.ManualDep == w.ManualDep)
+func (d *difference) tensor(g, w *Tensor) {
+	field(d, "lies in", g.Buf, w.Buf, g.Buf == w.Buf)
+	field(d, "has shape", g.Shape, w.Shape, slices.Equal(g.Shape, w.Shape))
+	field(d, "has dtype", g.DType, w.DType, g.DType == w.DType)
+	field(d, "has manual_dep", g.ManualDep, w.ManualDep, g.ManualDep == w.ManualDep)
 	if d.text != "" || slices.Contains(g.Shape, 0) {
 		return
 	}
-	d.field(what+" starts at element", g.Off, w.Off, g.Off == w.Off)
+	field(d, "starts at element", g.Off, w.Off, g.Off == w.Off)
 	same := len(g.Strides) == len(w.Strides)
 	for i := 0; same && i < len(g.Strides); i++ {
 		same = g.Strides[i] == w.Strides[i] || g.Shape[i] == 1
 	}
-	d.field(what+" has strides", g.Strides, w.Strides, same)
+	field(d, "has strides", g.Strides, w.Strides, same)
 }
 
 func (d *difference) access(g, w *Tensor, gAt, wAt uint64, gType, wType string, gValue, wValue uint64) {
-	d.tensor("the tensor", g, w)
-	d.field("element", gAt, wAt, gAt == wAt)
-	d.field("type", gType, wType, gType == wType)
-	d.field("value", gValue, wValue, gValue == wValue)
+	d.of("the tensor", -1)
+	d.tensor(g, w)
+	d.of("", -1)
+	field(d, "element", gAt, wAt, gAt == wAt)
+	field(d, "type", gType, wType, gType == wType)
+	field(d, "value", gValue, wValue, gValue == wValue)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,10 +15,10 @@ import (
 )
 
 // WriteJSON prints events as JSON lines.
-func WriteJSON(w io.Writer, events []Event) error {
+func WriteJSON(w io.Writer, events iter.Seq[Event]) error {
 	b := bufio.NewWriter(w)
 	var line []byte
-	for _, e := range events {
+	for e := range events {
 		line = append(Append(line[:0], e), '\n')
 		if _, err := b.Write(line); err != nil {
 			return err

@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func parseSample(t *testing.T) []Event {
 
 func TestRoundTrip(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteJSON(&b, parseSample(t)); err != nil {
+	if err := WriteJSON(&b, slices.Values(parseSample(t))); err != nil {
 		t.Fatal(err)
 	}
 	want := strings.Replace(sample, `,"retired":true`, "", 1) // unknown members are skipped
@@ -72,7 +73,7 @@ func TestKernelIDs(t *testing.T) { // a recorder without a kernel table writes n
 
 func TestOrchestration(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteJSON(&b, Orchestration(parseSample(t))); err != nil {
+	if err := WriteJSON(&b, slices.Values(Orchestration(parseSample(t)))); err != nil {
 		t.Fatal(err)
 	}
 	if s := b.String(); strings.Contains(s, "site") || strings.Contains(s, "retire\"") || strings.Count(s, "\n") != 16 {
@@ -180,7 +181,7 @@ func FuzzReadJSON(f *testing.F) {
 			return
 		}
 		var b bytes.Buffer
-		if err := WriteJSON(&b, ev); err != nil {
+		if err := WriteJSON(&b, slices.Values(ev)); err != nil {
 			t.Fatal(err)
 		}
 		again, err := ReadJSON(&b)
