@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -16,10 +17,16 @@ func (r *round) compare() {
 	old, changes := r.s.old, r.s.changes
 	r.affected, r.dirs, r.touched = make([]bool, len(old.Sources)), map[string]bool{}, map[state.TargetAt]bool{}
 	config, ok := old.Find(ConfigName)
-	r.same = ok && r.files.same(config) && old.Exe == r.s.stamp && old.Tool == r.s.tool && old.Request == r.opt.Request.digest() && len(r.b.plugins) == 0
-	for _, p := range r.b.plugins {
-		i, ok := old.Find(p.Path)
-		r.same = r.same && ok && r.files.same(i)
+	r.same = ok && r.files.same(config) && !r.b.pluginsLost && old.Exe == r.s.stamp && old.Tool == r.s.tool && old.Request == r.opt.Request.digest()
+	if deps := r.b.WS.pluginDeps; deps != nil {
+		for name, sum := range deps.files {
+			i, was := old.Find(name)
+			same := was == (sum != "") && (!was || fmt.Sprintf("%x", old.Files[i].Digest) == sum)
+			if was && !same {
+				r.files.changed[i] = true // it may have been built after the look at files
+			}
+			r.same = r.same && same
+		}
 	}
 	other := make([]bool, len(old.Files)) // content
 	for _, i := range changes.Files {

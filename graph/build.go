@@ -91,11 +91,13 @@ type Builder struct {
 	Args           map[string]string
 	Entry, Factory string
 	PluginNotes    diag.List // what is to be told about the plugins
-	lostPlugins    []string  // those that cannot be used
 
-	pipeline []*passes.Pass
-	plugins  []plugins.Config
-	client   *client.Client // nil: no plugins
+	pipeline    []*passes.Pass
+	plugins     []plugins.Config
+	pluginsLost bool              // some cannot be used
+	pluginKeys  map[string]string // by name: what keys say of them
+	passPlugins []string          // those with passes in the pipeline
+	client      *client.Client    // nil: no plugins
 
 	allowed *allowed                          // set by Allowances
 	read    func(name string) ([]byte, error) // source files; nil: those of the workspace
@@ -126,7 +128,7 @@ func NewBuilder(ctx context.Context, ws *Workspace, profile string) (*Builder, e
 		return nil, diag.Errorf(CodeConfig, diag.Span{}, "unknown platform %q", p).WithHint("the platforms are a2a3, a5")
 	}
 	prof = prof.ForTarget(ws.Config.Build.Platform)
-	b := &Builder{WS: ws, Ops: ops.Builtin(), Profile: prof, pipeline: passes.Default(), units: map[string]func() (*lang.Unit, diag.List){},
+	b := &Builder{WS: ws, Ops: ops.Builtin(), Profile: prof, pipeline: passes.Default(), pluginKeys: map[string]string{}, units: map[string]func() (*lang.Unit, diag.List){},
 		lowered: map[loweredKey]func() (*ir.Program, diag.List){}}
 	if err := b.loadPlugins(ctx).Err(); err != nil {
 		b.Close()

@@ -32,6 +32,7 @@ func (w *Workspace) buildPlugin(ctx context.Context, c *plugins.Config, p *Plugi
 	fail := func(format string, args ...any) *diag.Diagnostic {
 		return diag.Errorf(plugins.CodeBuild, c.Pos, "plugin "+c.Name+" cannot be built: "+format, args...)
 	}
+	w.pluginDeps.always = w.pluginDeps.always || len(p.Files) == 0
 	inputs, err := w.pluginInputs(p)
 	if err != nil {
 		return fail("%v", err).WithHint("files lists globs from the workspace root")
@@ -91,6 +92,9 @@ func (w *Workspace) PluginFiles() []string {
 func (w *Workspace) pluginSources(p *PluginConfig) ([]string, error) {
 	var out []string
 	for _, g := range p.Files {
+		if w.pluginDeps != nil {
+			w.pluginDeps.addPattern(g)
+		}
 		found, err := globFiles(w.Root, g)
 		if err != nil {
 			return nil, fmt.Errorf("files pattern %q: %w", g, err)
@@ -113,6 +117,7 @@ func (w *Workspace) pluginInputs(p *PluginConfig) (string, error) {
 	}
 	for _, f := range files {
 		b, err := w.ReadFile(f)
+		w.pluginDeps.addText(w.Abs(f), b, err)
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", f, unwrapPath(err))
 		}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ptobuild/ptobuild/cache"
 	"github.com/ptobuild/ptobuild/graph/state"
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
@@ -59,6 +58,9 @@ func (b *Builder) loadPlugins(ctx context.Context) diag.List {
 		return ds
 	}
 	b.plugins, b.PluginNotes = configs, ds
+	for i := range configs {
+		b.pluginKeys[configs[i].Name] = pluginKey(&configs[i], ws.Config.Plugins[configs[i].Name].Passes)
+	}
 	if usable := usable(configs, lost); ws.Running != nil {
 		b.client = ws.Running.use(helper, usable, ws.pluginDir())
 	} else {
@@ -85,13 +87,19 @@ func (b *Builder) loadPlugins(ctx context.Context) diag.List {
 	}
 	for _, c := range configs {
 		if d := lost[c.Name]; d != nil {
-			b.lostPlugins = append(b.lostPlugins, c.Name)
+			b.pluginsLost, b.pluginKeys[c.Name] = true, "lost"
 			b.Ops = b.Ops.Without(c.Name, d)
 			if ws.mayHavePasses(c.Name) {
 				b.pipeline = append([]*passes.Pass{missing(c.Name, d)}, b.pipeline...)
 			}
 		}
 	}
+	for _, p := range b.pipeline {
+		if p.Plugin != "" && !slices.Contains(b.passPlugins, p.Plugin) {
+			b.passPlugins = append(b.passPlugins, p.Plugin)
+		}
+	}
+	slices.Sort(b.passPlugins)
 	return nil
 }
 
@@ -199,45 +207,16 @@ func (b *Builder) dumpBroken(pass *passes.Pass, before, after *ir.Program, _ dia
 // brokenDir holds the dumps.
 const brokenDir = StateDir + "/broken"
 
-// addPlugins adds to a key which plugins may have a hand in what it stands for: all of them, or those whose ops are left in a program. Plugins whose passes
-// ran on that had their say: the program is what they made of it.
-func (b *Builder) addPlugins(k *cache.KeyBuilder, programs ...*ir.Program) {
-	for _, name := range b.lostPlugins {
-		k.Str("lost", name)
-	}
-	used := map[string]bool{}
-	for _, p := range programs {
-		for _, f := range p.Funcs {
-			ir.Inspect(f.Body, func(s ir.Stmt) bool {
-				ir.Exprs(s, func(e ir.Expr) bool {
-					if c, ok := e.(*ir.OpCall); ok {
-						ns, _, _ := strings.Cut(c.Op, ".")
-						used[ns] = true
-					}
-					return true
-				})
-				return true
-			})
-		}
-	}
-	for i := range b.plugins {
-		if len(programs) == 0 || used[b.plugins[i].Name] {
-			b.addPlugin(k, &b.plugins[i])
-		}
-	}
-}
-
-func (b *Builder) addPlugin(k *cache.KeyBuilder, c *plugins.Config) {
-	passes, _ := json.Marshal(b.WS.Config.Plugins[c.Name].Passes) // plain data
-	k.Str("plugin", c.Name).Str("sha256", c.SHA256).Str("options", c.Options).Bytes("passes", passes)
-}
-
 // Plugins lists the plugins of the workspace by name, with their files found, built where the workspace builds them, and pinned: if neither by Pto.lock nor by
 // Pto.toml, to the content that the file has now, so that what runs is what keys name. lost are those that cannot be used and why; the reports are about
 // the workspace as a whole, and notes.
 func (w *Workspace) Plugins(ctx context.Context) (configs []plugins.Config, lost map[string]*diag.Diagnostic, ds diag.List) {
 	lines := strings.Split(string(w.Source(ConfigName)), "\n")
 	lost = map[string]*diag.Diagnostic{}
+	deps := &pluginDeps{root: w.Root, files: map[string]string{}, dirs: map[string]state.Stamp{}}
+	w.pluginDeps = deps
+	text, err := os.ReadFile(w.Abs(lock.Name))
+	deps.addText(w.Abs(lock.Name), text, err)
 	locked, d := lock.Read(w.Root)
 	if d != nil && !w.unlocked {
 		return nil, nil, diag.List{d}
@@ -274,7 +253,8 @@ func (w *Workspace) Plugins(ctx context.Context) (configs []plugins.Config, lost
 		if lost[name] == nil {
 			// Starting a file that cannot be read fails, with a report.
 			c.Pinned = c.SHA256 != "" && len(p.Build) == 0
-			if now, err := w.digest(c.Path); c.SHA256 == "" {
+			now, err := w.digest(c.Path)
+			if deps.add(c.Path, now); c.SHA256 == "" {
 				c.SHA256 = now
 			} else if err == nil && now != c.SHA256 {
 				lost[name] = c.WrongFile(now)
@@ -318,6 +298,7 @@ func (w *Workspace) findPlugin(c *plugins.Config) (string, *diag.Diagnostic) {
 		if st, err := os.Stat(name); err == nil && st.Mode().IsRegular() {
 			return name, nil
 		}
+		w.pluginDeps.add(name, "")
 	}
 	return "", diag.Errorf(plugins.CodeStart, c.Pos, "plugin %s is not found: there is no %s in %s", c.Name, PluginPrefix+c.Name, strings.Join(w.PluginFolders(), ", ")).
 		WithHint("put it there, name another folder in %s, or give its path in [plugins.%s]", PluginPathEnv, c.Name)

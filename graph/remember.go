@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -15,15 +16,12 @@ import (
 func (r *round) remember(partial bool) {
 	old := r.s.old
 	st := &state.State{Tool: r.s.tool, Exe: r.s.stamp, Request: r.opt.Request.digest(), Builds: old.Builds,
-		Partial: partial || len(r.b.plugins) > 0} // plugins may have to be built first
+		Partial: partial || r.b.pluginsLost || len(r.b.PluginNotes) > 0}
 	if len(r.report.Ran) > 0 {
 		st.Builds = r.build
 	}
 	table := newFileTable(r)
 	table.use(ConfigName)
-	for _, p := range r.b.plugins {
-		table.use(p.Path)
-	}
 	dirs := map[string]state.Dir{}
 	for name, d := range r.files.dirs {
 		if d.err != nil {
@@ -38,6 +36,9 @@ func (r *round) remember(partial bool) {
 				}
 			}
 		}
+	}
+	if deps := r.b.WS.pluginDeps; deps != nil && !r.rememberPlugins(deps, table, dirs) {
+		st.Partial = true
 	}
 	st.Sources = make([]state.Source, len(r.sources))
 	for i := range r.sources {
@@ -63,6 +64,27 @@ func (r *round) remember(partial bool) {
 		st.Dirs = append(st.Dirs, dirs[name])
 	}
 	r.s.old, r.s.changes = st, &state.Changes{}
+}
+
+// rememberPlugins adds what decided which plugins there are. It reports whether the next build will see when that changes.
+func (r *round) rememberPlugins(deps *pluginDeps, table *fileTable, dirs map[string]state.Dir) bool {
+	known := !deps.always
+	for _, name := range sortedKeys(deps.files) {
+		if sum := deps.files[name]; sum == "" {
+			r.watchFor(dirs, name)
+		} else if i, ok := table.use(name); !ok || fmt.Sprintf("%x", table.files[i].Digest) != sum {
+			known = false // it changed since it was looked at
+		}
+	}
+	for name, stamp := range deps.dirs {
+		if d, ok := dirs[name]; !ok {
+			dirs[name] = state.Dir{Path: name, Stamp: stamp}
+		} else if d.Stamp != stamp {
+			d.Stamp = state.Unknown
+			dirs[name] = d
+		}
+	}
+	return known
 }
 
 // watchFor adds the folder in whose listing a missing file would appear: the nearest one that is there.
@@ -134,6 +156,13 @@ type fileTable struct {
 func newFileTable(r *round) *fileTable {
 	old := r.s.old
 	t := &fileTable{r: r, kept: len(old.Files) > 0, index: map[string]int32{}}
+	if deps := r.b.WS.pluginDeps; deps != nil {
+		for name, sum := range deps.files {
+			if sum != "" {
+				r.files.look(name) // one that is new makes another table
+			}
+		}
+	}
 	for name, now := range r.files.now {
 		if _, ok := old.Find(name); ok == (now.err != nil) {
 			t.kept = false

@@ -185,8 +185,9 @@ type Request struct {
 	Entry, Factory string
 }
 
+// digest covers the request, and the variables that say where plugins without a path are.
 func (r *Request) digest() state.Digest {
-	b, _ := json.Marshal(r) // cannot fail: strings; maps are sorted
+	b, _ := json.Marshal([]any{r, os.Getenv(PluginPathEnv), os.Getenv("XDG_DATA_HOME"), os.Getenv("HOME")}) // cannot fail: strings; maps are sorted
 	return sha256.Sum256(b)
 }
 

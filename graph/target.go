@@ -52,7 +52,7 @@ func (r *round) target(src *sourceNow, u *unitNow, i int) (Outcome, diag.List) {
 	}
 	before := *t
 	t.Key, t.Warnings, t.Why, t.Ran, t.Build = state.Digest{}, nil, why, 0, r.build
-	files, ds := r.makeOutputs(src, u, i, key, &before)
+	files, ds := r.makeOutputs(src, u, i, &before)
 	if files == nil || ds.HasErrors() || r.ctx.Err() != nil { // another build is about to come: leave the outputs as they are
 		return out, ds
 	}
@@ -61,15 +61,16 @@ func (r *round) target(src *sourceNow, u *unitNow, i int) (Outcome, diag.List) {
 	if err != nil {
 		return out, append(ds, diag.AsList(err, CodeOutput)...)
 	}
-	t.Key, t.Moved, t.Changed, t.Warnings = key.Hash, false, "", encodeReports(ds)
+	t.Key, t.Moved, t.Changed, t.Warnings = r.targetKey(out.Label, t).Hash, false, "", encodeReports(ds)
 	out.OK = true
 	return out, ds
 }
 
 // makeOutputs gives the files that a target should have, with the reports about it; nil when it has errors.
-func (r *round) makeOutputs(src *sourceNow, u *unitNow, i int, key cache.Digest, before *state.Target) ([]pack.File, diag.List) {
+func (r *round) makeOutputs(src *sourceNow, u *unitNow, i int, before *state.Target) ([]pack.File, diag.List) {
 	t := &u.Targets[i]
-	if b, ok := r.recall(r.ctx, key); ok {
+	l := Label{trimPy(src.path), t.Func}
+	if b, ok := r.recall(r.ctx, r.targetKey(l, t)); ok {
 		if m, err := decodeMade(b); err == nil {
 			if files, ds, ok := m.outputs(r.places(src, u, i)); ok {
 				t.Interface = m.Interface
@@ -89,7 +90,6 @@ func (r *round) makeOutputs(src *sourceNow, u *unitNow, i int, key cache.Digest,
 			}
 		}
 	}
-	l := Label{trimPy(src.path), t.Func}
 	closureAt := r.places(src, u, i)
 	if closureAt == nil || i >= len(u.targets) || u.targets[i].Label != l {
 		u.Stale = true
@@ -113,7 +113,9 @@ func (r *round) makeOutputs(src *sourceNow, u *unitNow, i int, key cache.Digest,
 	if err != nil {
 		return nil, append(ds, diag.AsList(err, CodeOutput)...)
 	}
-	t.Interface = r.settings(cache.NewKey("Interface"), l).Digest("interface", cache.Digest{Hash: digest}).Sum().Hash
+	printed := r.b.pluginsIn(face)
+	t.Plugins = union(r.b.pluginsIn(target.Closure), printed) // passes may leave ops of plugins that were not there before
+	t.Interface = r.settings(cache.NewKey("Interface"), l, printed, false).Digest("interface", cache.Digest{Hash: digest}).Sum().Hash
 	m := r.sameInterface(t, before)
 	r.count("Generate", m == nil)
 	if m == nil {
@@ -127,7 +129,7 @@ func (r *round) makeOutputs(src *sourceNow, u *unitNow, i int, key cache.Digest,
 	placed, _ := m.placed(interfaceAt)
 	files := m.files(placed)
 	m.bind(interfaceAt, closureAt, ds)
-	r.store(r.ctx, key, m.encode())
+	r.store(r.ctx, r.targetKey(l, t), m.encode())
 	return files, ds
 }
 
@@ -165,14 +167,14 @@ func (r *round) places(src *sourceNow, u *unitNow, i int) []diag.Span {
 
 // targetKey covers everything that decides the outputs of a target but where it stands.
 func (r *round) targetKey(l Label, t *state.Target) cache.Digest {
-	return r.settings(cache.NewKey("Generate"), l).Digest("closure", cache.Digest{Hash: t.Closure}).Sum()
+	return r.settings(cache.NewKey("Generate"), l, t.Plugins, true).Digest("closure", cache.Digest{Hash: t.Closure}).Sum()
 }
 
-// settings adds to a key how a target is built.
-func (r *round) settings(k *cache.KeyBuilder, l Label) *cache.KeyBuilder {
+// settings adds to a key how a target is built, and with which plugins.
+func (r *round) settings(k *cache.KeyBuilder, l Label, plugins []string, passes bool) *cache.KeyBuilder {
 	k.Str("tool", r.s.tool).Str("function", l.Func).Str("options", fmt.Sprint(r.b.options(l))).Str("profile", r.b.Profile.Name).
 		Str("platform", r.b.WS.Config.Build.Platform)
-	r.b.addPlugins(k)
+	r.b.addPlugins(k, plugins, passes)
 	return k
 }
 

@@ -57,6 +57,8 @@ func (r *round) unit(src *sourceNow, v *variant) *unitNow {
 			t.Moved = o.Moved || t.Places != o.Places
 			if t.Closure != o.Closure {
 				t.Changed = changedFuncs(t, old.Funcs, u.Funcs)
+			} else {
+				t.Plugins = o.Plugins
 			}
 		}
 	}
@@ -75,7 +77,7 @@ func (r *round) stale(u *state.Unit, v *variant) string {
 	if u.Stale {
 		return "its last build did not end well"
 	}
-	if u.Key != r.unitKey(v, u.Env) {
+	if u.Key != r.unitKey(v, u.Env, u.Plugins) {
 		return "ptobuild itself, a plugin or a setting changed"
 	}
 	for _, i := range u.Inputs {
@@ -102,7 +104,7 @@ func (r *round) recallUnit(src *sourceNow, v *variant) *unitNow {
 		return nil
 	}
 	l, err := state.DecodeLoaded(b)
-	if err != nil || l.Unit.Key != r.unitKey(v, l.Unit.Env) {
+	if err != nil || l.Unit.Key != r.unitKey(v, l.Unit.Env, l.Unit.Plugins) {
 		return nil
 	}
 	u := &unitNow{Unit: l.Unit, variant: v, places: l.Places, ds: decodeReports(l.Unit.Warnings)}
@@ -136,7 +138,8 @@ func (r *round) load(src *sourceNow, u *unitNow) {
 	u.Variant = u.variant.label.Func
 	u.Stale = ds.HasErrors() || unstable
 	u.Env, u.Missing, u.Params = unit.EnvRead, unit.Missing, unit.Params
-	u.Key = r.unitKey(u.variant, u.Env)
+	u.Plugins = r.b.pluginsIn(unit.Programs...)
+	u.Key = r.unitKey(u.variant, u.Env, u.Plugins)
 	u.inputs = slices.Clone(unit.Files)
 	if !slices.Contains(u.inputs, src.path) {
 		u.inputs = slices.Insert(u.inputs, 0, src.path)
@@ -155,7 +158,7 @@ func (r *round) load(src *sourceNow, u *unitNow) {
 		}
 		u.places[i] = places
 		st := &u.Targets[i]
-		st.Func, st.Closure, st.Places = t.Label.Func, digest, hashPlaces(places)
+		st.Func, st.Closure, st.Places, st.Plugins = t.Label.Func, digest, hashPlaces(places), r.b.pluginsIn(t.Closure)
 		st.Span = [4]int32{t.Pos.Line, t.Pos.Col, t.Pos.EndLine, t.Pos.EndCol}
 		if t.Pos.File != src.path {
 			st.File = t.Pos.File
@@ -192,11 +195,11 @@ func (r *round) load(src *sourceNow, u *unitNow) {
 // loadKey is the key of loading a unit. What else it read is in the result, which is good as long as that is unchanged.
 func (r *round) loadKey(v *variant, source state.Digest) cache.Digest {
 	names := slices.Sorted(maps.Keys(r.b.WS.Config.Build.Env))
-	return cache.NewKey("Load").Str("source", v.source).Digest("text", cache.Digest{Hash: source}).Digest("settings", cache.Digest{Hash: r.unitKey(v, names)}).Sum()
+	return cache.NewKey("Load").Str("source", v.source).Digest("text", cache.Digest{Hash: source}).Digest("settings", cache.Digest{Hash: r.unitKey(v, names, nil)}).Sum()
 }
 
 // unitKey covers all but files that decides how a source is loaded.
-func (r *round) unitKey(v *variant, env []string) state.Digest {
+func (r *round) unitKey(v *variant, env, plugins []string) state.Digest {
 	c := r.b.WS.Config
 	k := cache.NewKey("Load").Str("tool", r.s.tool).Str("variant", v.key()).Str("roots", strings.Join(c.Workspace.Roots, "\x00")).
 		Str("argv", strings.Join(c.Build.Argv, "\x00"))
@@ -204,7 +207,7 @@ func (r *round) unitKey(v *variant, env []string) state.Digest {
 		value, set := c.Build.Env[name]
 		k.Str("env", fmt.Sprint(name, "=", value, set))
 	}
-	r.b.addPlugins(k)
+	r.b.addPlugins(k, plugins, false)
 	return k.Sum().Hash
 }
 

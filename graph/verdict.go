@@ -29,7 +29,6 @@ func (t *Tester) verdictKey(test *TestConfig, target *Target) (cache.Digest, boo
 	c := t.Builder.WS.Config
 	k := cache.NewKey("Verdict").Str("tool", t.ToolID).Digest("target", cache.Digest{Hash: target.built.Key}).Bytes("test", text).
 		Str("schedules", fmt.Sprint(t.schedules(test))).Str("machine", fmt.Sprintf("%+v", c.Simulator)).Str("build", fmt.Sprintf("%+v", c.Build))
-	t.Builder.addPlugins(k)
 	if t.Toolchain != nil {
 		k.Digest("compiler", t.Toolchain.Key(nil))
 	}

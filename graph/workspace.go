@@ -27,6 +27,9 @@ type Workspace struct {
 	Running  *RunningPlugins
 	unlocked bool // Pto.lock is about to be written anew, or there is none
 	detached bool // there is no Pto.toml, and nothing is written beside the sources
+
+	pluginDeps *pluginDeps // what Plugins looked at; nil: it was not called
+
 	// Trees, when not nil, keeps syntax trees beyond this workspace.
 	Trees *Trees
 

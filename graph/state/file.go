@@ -14,7 +14,7 @@ import (
 // varints, texts have their length before them, texts that repeat are written once.
 const (
 	magic   = "ptostate"
-	version = 3
+	version = 4
 	header  = len(magic) + 12
 )
 
@@ -203,6 +203,7 @@ func (c *coder) unit(u *Unit) {
 	c.flag(&u.Stale)
 	c.digest(&u.Key)
 	list(c, &u.Env, &c.names, c.shared)
+	list(c, &u.Plugins, &c.names, c.shared)
 	list(c, &u.Inputs, &c.inputs, func(i *int32) {
 		n := uint64(uint32(*i))
 		c.uint(&n)
@@ -237,6 +238,7 @@ func (c *coder) target(t *Target) {
 	c.digest(&t.Interface)
 	list(c, &t.Calls, &c.names, c.shared)
 	list(c, &t.External, &c.names, c.shared)
+	list(c, &t.Plugins, &c.names, c.shared)
 	c.bytes(&t.Warnings)
 	list(c, &t.Outputs, &c.outputs, func(o *Output) {
 		c.shared(&o.Path)

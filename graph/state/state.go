@@ -58,6 +58,7 @@ type Unit struct {
 	Stale    bool     // it has to be loaded again: its sources have errors, or changed without it being asked for
 	Key      Digest   // of everything but files that decided what was loaded
 	Env      []string // variables that it asked for; their values are in Key
+	Plugins  []string // whose ops it has; what they are is in Key
 	Inputs   []int32  // indexes of Files: the source first, then its imports
 	Missing  []string // paths that imports looked for in vain
 	Params   []string // of entries
@@ -90,6 +91,7 @@ type Target struct {
 	Interface Digest
 	Calls     []string // functions that it calls, directly or not
 	External  []string // C++ sources of kernels among them
+	Plugins   []string // whose ops it has, before the passes or after them; what they are is in Key
 	Warnings  []byte
 	Outputs   []Output
 	Why       string // the outputs were made last
