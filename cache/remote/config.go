@@ -18,7 +18,7 @@ import (
 type Config struct {
 	URL      string            `toml:"url"`
 	Mode     string            `toml:"mode"`    // ModeRead or ModeReadWrite (the default)
-	Headers  map[string]string `toml:"headers"` // ${NAME} stands for a variable of the environment
+	Headers  map[string]string `toml:"headers"` // ${PTOBUILD_CACHE_…} stands for a variable of the environment
 	Timeout  string            `toml:"timeout"` // default DefaultTimeout
 	Compress *bool             `toml:"compress"`
 	TLSCA    string            `toml:"tls_ca"` // PEM files; a path that is not absolute is one from the workspace root
@@ -118,18 +118,25 @@ func (c *Config) Resolve(abs func(string) string) (*Remote, error) {
 	return r, nil
 }
 
+// HeaderEnv begins the names of the variables that headers of Pto.toml may use. Pto.toml also names the URL that they are sent to, and is often written by
+// somebody else than the one who builds: only what was set for this purpose leaves the machine.
+const HeaderEnv = "PTOBUILD_CACHE_"
+
 // expand puts variables of the environment into a header's value: secrets have no place in Pto.toml.
 func expand(s string) (string, error) {
-	var missing string
+	var failed error
 	s = os.Expand(s, func(name string) string {
 		v, ok := os.LookupEnv(name)
-		if !ok {
-			missing = cmp.Or(missing, name)
+		switch {
+		case !strings.HasPrefix(name, HeaderEnv):
+			failed = cmp.Or(failed, fmt.Errorf("${%s} is not sent to servers: only variables named %s… are", name, HeaderEnv))
+		case !ok:
+			failed = cmp.Or(failed, fmt.Errorf("the environment has no variable %s", name))
 		}
 		return v
 	})
-	if missing != "" {
-		return "", fmt.Errorf("the environment has no variable %s", missing)
+	if failed != nil {
+		return "", failed
 	}
 	return s, nil
 }

@@ -10,8 +10,8 @@ import (
 func same(s string) string { return s }
 
 func TestResolve(t *testing.T) {
-	t.Setenv("TOKEN", "s3cret")
-	r, err := (&Config{URL: "grpcs://cache.example/team/a", Mode: "read", Timeout: "1.5s", Headers: map[string]string{"Authorization": "Bearer ${TOKEN}", "b": "x"}, TLSCA: "ca.pem"}).
+	t.Setenv("PTOBUILD_CACHE_TOKEN", "s3cret")
+	r, err := (&Config{URL: "grpcs://cache.example/team/a", Mode: "read", Timeout: "1.5s", Headers: map[string]string{"Authorization": "Bearer ${PTOBUILD_CACHE_TOKEN}", "b": "x"}, TLSCA: "ca.pem"}).
 		Resolve(func(s string) string { return "/root/" + s })
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +36,9 @@ func TestMistakes(t *testing.T) {
 		`mode: "write" is neither read nor read-write`: {URL: "http://h", Mode: "write"},
 		`timeout: "5" is no time`:                      {URL: "http://h", Timeout: "5"},
 		`timeout: "-1s" is no time`:                    {URL: "http://h", Timeout: "-1s"},
-		`the environment has no variable PTO_NO_SUCH`:  {URL: "http://h", Headers: map[string]string{"a": "${PTO_NO_SUCH}"}},
+		`no variable PTOBUILD_CACHE_NO_SUCH`:           {URL: "http://h", Headers: map[string]string{"a": "${PTOBUILD_CACHE_NO_SUCH}"}},
+		`a: ${HOME} is not sent to servers`:            {URL: "http://h", Headers: map[string]string{"a": "x${HOME}"}},
+		`${PTOBUILD_REMOTE_CACHE_HEADERS} is not sent`: {URL: "http://h", Headers: map[string]string{"a": "$PTOBUILD_REMOTE_CACHE_HEADERS"}},
 		`headers: "a b" is no header`:                  {URL: "http://h", Headers: map[string]string{"a b": "c"}},
 		`headers: "a" is no header`:                    {URL: "http://h", Headers: map[string]string{"a": "x\ny"}},
 		`tls_cert and tls_key belong together`:         {URL: "https://h", TLSCert: "x"},

@@ -240,7 +240,7 @@ func TestShare(t *testing.T) {
 	if pem, err := os.ReadFile(cert); err != nil || !mutual.ClientCAs.AppendCertsFromPEM(pem) {
 		t.Fatal(err)
 	}
-	t.Setenv("CACHE_TOKEN", "s3cret")
+	t.Setenv("PTOBUILD_CACHE_TOKEN", "s3cret")
 	grpc := func(opts reapiserver.Options, c remote.Config) func(*testing.T) remote.Config {
 		return func(t *testing.T) remote.Config {
 			c.URL = startREAPI(t, opts).URL()
@@ -256,7 +256,7 @@ func TestShare(t *testing.T) {
 		"zstd stream":           grpc(reapiserver.Options{MaxBatch: 100_000, Zstd: true}, remote.Config{}),
 		"instance":              grpc(reapiserver.Options{Instance: "team/a", MaxBatch: 100_000}, remote.Config{}),
 		"headers": grpc(reapiserver.Options{Metadata: map[string]string{"authorization": "Bearer s3cret"}},
-			remote.Config{Headers: map[string]string{"Authorization": "Bearer ${CACHE_TOKEN}"}}),
+			remote.Config{Headers: map[string]string{"Authorization": "Bearer ${PTOBUILD_CACHE_TOKEN}"}}),
 		"tls":        grpc(reapiserver.Options{TLS: conf}, remote.Config{TLSCA: cert}),
 		"mutual tls": grpc(reapiserver.Options{TLS: mutual}, remote.Config{TLSCA: cert, TLSCert: cert, TLSKey: key}),
 		"https": func(t *testing.T) remote.Config {
