@@ -182,7 +182,7 @@ func (t *Tester) key(ctx context.Context, test *TestConfig, built *Built, job *e
 		return cache.Digest{}, err
 	}
 	k.Digest("program", cache.Digest{Hash: program}).Str("places", fmt.Sprint(hashPlaces(places))) // reports speak of them
-	t.Builder.addPlugins(k, t.Builder.pluginsIn(built.Program), false) // the program is what passes made of it
+	t.Builder.addPlugins(k, t.Builder.pluginsIn(built.Program), false)                             // the program is what passes made of it
 	if t.Toolchain != nil {
 		text, err := t.source(ctx, built)
 		if err != nil {
