@@ -27,8 +27,8 @@ type OutputAccuracy struct {
 }
 
 // expectDouble evaluates the program in double precision: the outputs to expect, and how far the program is from them.
-func (t *Tester) expectDouble(ctx context.Context, engine *exec.Plan, job *exec.Job, e *expectation, v *Verdict) error {
-	acc, err := engine.Accuracy(ctx, job)
+func (t *Tester) expectDouble(ctx context.Context, job *exec.Job, e *expectation, v *Verdict) error {
+	acc, err := (&exec.Plan{Ops: t.Builder.Ops}).Accuracy(ctx, job)
 	if err != nil {
 		return err
 	}

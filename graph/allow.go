@@ -15,10 +15,11 @@ import (
 	"github.com/ptobuild/ptobuild/ir/lang/syntax"
 	"github.com/ptobuild/ptobuild/runtime/check"
 	"github.com/ptobuild/ptobuild/runtime/kernels"
+	"github.com/ptobuild/ptobuild/runtime/native"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
-// Reports of the checks that the author has looked at and allows: with `# ptobuild: allow(RACE, reason)` on a line of the report, or alone on the line
+// Reports of the checks that the author has looked at and allows: with `# ptobuild: allow(RACE, reason)` (`//` in C++) on a line of the report, or alone on the line
 // above, or with an [[allow]] table in Pto.toml. Each has a reason, and one that nothing needs is reported itself.
 
 // AllowConfig is one [[allow]] of Pto.toml.
@@ -33,7 +34,7 @@ type AllowConfig struct {
 // allowable are the reports that can be allowed, by name.
 var allowable = map[string][]diag.Code{
 	"RACE":      {check.CodeRace, check.CodeHostRace, sim.CodePredicateDep},
-	"DIRECTION": {check.CodeDirection},
+	"DIRECTION": {check.CodeDirection, native.CodeInputWritten},
 	"LIFETIME":  {check.CodeLifetime, sim.CodeOutlives, sim.CodeReclaimed},
 	"NO_WRITE":  {sim.CodeNoWrite},
 	"UNWRITTEN": {kernels.CodeUnwritten, sim.CodeUnwritten, CodeUnwritten},
@@ -61,34 +62,70 @@ func allowancesIn(name string, src []byte) ([]Allowance, diag.List) {
 	if !bytes.Contains(src, []byte("ptobuild:")) {
 		return nil, nil
 	}
-	f, _ := syntax.Parse(name, src) // what is wrong with the rest is reported where the file is loaded
-	own := map[int32]bool{}         // lines that hold only a comment
-	for _, c := range f.Comments {
-		own[c.Start.Line] = c.Own
+	comments, mark := pythonComments, "#"
+	if isHandwritten(name) {
+		comments, mark = cppComments, "//"
+	}
+	list := comments(name, src)
+	own := map[int32]bool{} // lines that hold only a comment
+	for _, c := range list {
+		own[c.at.Line] = c.own
 	}
 	var as []Allowance
 	var ds diag.List
-	for _, c := range f.Comments {
-		if !strings.HasPrefix(c.Text, "ptobuild:") {
+	for _, c := range list {
+		if !strings.HasPrefix(c.text, "ptobuild:") {
 			continue
 		}
-		at := c.At().Span(name)
-		m := allowComment().FindStringSubmatch(c.Text)
+		at := c.at
+		m := allowComment().FindStringSubmatch(c.text)
 		if m == nil {
-			ds.Add(diag.Errorf(CodeAllow, at, "this comment for ptobuild cannot be understood").WithHint("write # ptobuild: allow(RACE, why this is right)"))
+			ds.Add(diag.Errorf(CodeAllow, at, "this comment for ptobuild cannot be understood").WithHint("write %s ptobuild: allow(RACE, why this is right)", mark))
 			continue
 		}
 		if d := checkAllow(m[1], m[2], at); d != nil {
 			ds.Add(d)
 			continue
 		}
-		a := Allowance{At: at, Report: m[1], Reason: m[2], file: name, line: c.Start.Line}
-		for c.Own && own[a.line] {
+		a := Allowance{At: at, Report: m[1], Reason: m[2], file: name, line: at.Line}
+		for c.own && own[a.line] {
 			a.line++
 		}
 		as = append(as, a)
 	}
 	return as, ds
+}
+
+// comment is one that reaches to the end of its line.
+type comment struct {
+	at   diag.Span
+	own  bool // nothing else is in the line
+	text string
+}
+
+func pythonComments(name string, src []byte) (list []comment) {
+	f, _ := syntax.Parse(name, src) // what is wrong with the rest is reported where the file is loaded
+	for _, c := range f.Comments {
+		list = append(list, comment{c.At().Span(name), c.Own, c.Text})
+	}
+	return list
+}
+
+// cppComments does not look for strings that hold "//": such a line has no comment that it could be mistaken for.
+func cppComments(name string, src []byte) (list []comment) {
+	n := int32(0)
+	for line := range strings.Lines(string(src)) {
+		n++
+		code, text, ok := strings.Cut(line, "//")
+		if i := strings.LastIndex(line, "// ptobuild:"); i >= 0 {
+			code, text = line[:i], line[i+2:]
+		}
+		if ok {
+			at := diag.Span{File: name, Line: n, Col: int32(len(code)) + 1, EndLine: n, EndCol: int32(len(strings.TrimRight(line, "\r\n"))) + 1}
+			list = append(list, comment{at, strings.TrimSpace(code) == "", strings.TrimSpace(text)})
+		}
+	}
+	return list
 }
 
 func checkAllow(report, reason string, at diag.Span) *diag.Diagnostic {
@@ -147,6 +184,11 @@ func (x *allowed) read(b *Builder) {
 		x.list = append(x.list, Allowance{At: diag.Span{File: ConfigName, Line: int32(a.Line), Col: 1}, Report: a.Report, Reason: a.Reason, file: a.File, test: a.Test})
 	}
 	files, _ := b.WS.SourceFiles()
+	for i := range b.WS.Config.Tests {
+		if t := &b.WS.Config.Tests[i]; isHandwritten(t.Target) && !slices.Contains(files, t.handTarget().Source) {
+			files = append(files, t.handTarget().Source)
+		}
+	}
 	for _, f := range files {
 		if src := b.WS.Source(f); src != nil {
 			as, ds := allowancesIn(f, src)

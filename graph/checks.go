@@ -7,6 +7,7 @@ import (
 	"github.com/ptobuild/ptobuild/ir/plan"
 	"github.com/ptobuild/ptobuild/runtime/check"
 	"github.com/ptobuild/ptobuild/runtime/exec"
+	"github.com/ptobuild/ptobuild/runtime/native"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
@@ -17,11 +18,19 @@ type checkedResult struct {
 	advice *check.Advice // when it was asked for
 }
 
-// checkedRun runs the plan in program order, which gives the result that every order must give, and looks for what orders it only by luck.
+// checkedRun runs a program in program order, which gives the result that every order must give, and looks for what orders it only by luck.
 func (t *Tester) checkedRun(ctx context.Context, engine exec.Engine, built *Built, job *exec.Job) (*checkedResult, error) {
 	out := &checkedResult{}
 	one := *job
 	one.Schedules = []exec.Schedule{{Policy: sim.Sequential}}
+	if compiled, ok := engine.(*native.Engine); ok {
+		results, found, err := compiled.Inspect(ctx, &one, &native.Inspection{Names: namesOf(built), Advise: t.Advice})
+		if err != nil {
+			return nil, err
+		}
+		out.Result, out.report, out.advice = results[0], found.Report, found.Advice
+		return out, nil
+	}
 	one.Inspect = func(_ exec.Schedule, rt *sim.Runtime) {
 		names := namesOf(built)
 		if out.report = check.Run(rt, names); t.Advice {
@@ -38,7 +47,7 @@ func (t *Tester) checkedRun(ctx context.Context, engine exec.Engine, built *Buil
 
 // namesOf are the names that reports use.
 func namesOf(built *Built) check.Names {
-	var n check.Names
+	n := check.Names{Cpp: built.Target.Hand != nil}
 	for _, t := range built.Plan.Tensors {
 		n.Entries = append(n.Entries, t.Param)
 	}

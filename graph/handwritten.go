@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"context"
 	"path"
 	"regexp"
 	"slices"
@@ -12,8 +11,6 @@ import (
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ir/plan"
-	"github.com/ptobuild/ptobuild/runtime/exec"
-	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
 // Handwritten is an orchestration that is a C++ file instead of a function of the DSL, together with what a file cannot say of itself.
@@ -149,40 +146,4 @@ func splitParams(s string) []string {
 		}
 	}
 	return parts
-}
-
-// executeHandwritten runs a test of a C++ file: there is no plan to hold it against.
-func (t *Tester) executeHandwritten(ctx context.Context, test *TestConfig, built *Built, job *exec.Job, expect *expectation, v *Verdict) error {
-	engine, err := t.compiled(ctx, built)
-	if err != nil {
-		return err
-	}
-	all := *job
-	all.Schedules = append([]exec.Schedule{{Policy: sim.Sequential}}, job.Schedules...)
-	results, err := engine.Run(ctx, &all)
-	if err != nil {
-		return err
-	}
-	for i := range results {
-		r := &results[i]
-		if i == 0 || r.Failed() {
-			v.Tasks = r.Tasks
-			if v.Diags.Add(r.Diags...); r.Failed() {
-				return v.Diags
-			}
-		}
-		if i == 0 {
-			if expect.kind == sequentialKind {
-				for _, k := range outputsOf(job) {
-					expect.outputs[k] = r.Outputs[k]
-				}
-			}
-			continue
-		}
-		if ds := t.compare(ctx, test, built, job, expect, r, all.Schedules[i], v); ds.HasErrors() {
-			return append(v.Diags, ds...)
-		}
-	}
-	v.Runs = len(job.Schedules)
-	return nil
 }

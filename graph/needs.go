@@ -43,8 +43,8 @@ func unlimited() sim.Limits {
 }
 
 // needs measures a program. In program order, where a task ends before the next one is submitted, only what has to be there at a time is.
-func (t *Tester) needs(ctx context.Context, job *exec.Job) (*Needs, error) {
-	stats, _, err := t.limited(ctx, job, unlimited())
+func (t *Tester) needs(ctx context.Context, engine exec.Engine, job *exec.Job) (*Needs, error) {
+	stats, _, err := t.limited(ctx, engine, job, unlimited())
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (t *Tester) needs(ctx context.Context, job *exec.Job) (*Needs, error) {
 		l.Rings[i] = sim.Rings{TaskWindow: x.TaskWindow, Heap: x.Heap, DepPool: x.DepPool}
 	}
 	for range 24 { // a heap in which blocks do not break up may be smaller than one that is used to the last byte
-		_, d, err := t.limited(ctx, job, l)
+		_, d, err := t.limited(ctx, engine, job, l)
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func (t *Tester) needs(ctx context.Context, job *exec.Job) (*Needs, error) {
 			return nil, d
 		}
 	}
-	_, d, err := t.limited(ctx, job, sim.Limits{})
+	_, d, err := t.limited(ctx, engine, job, sim.Limits{})
 	if err != nil {
 		return nil, err
 	}
@@ -104,11 +104,11 @@ func (t *Tester) needs(ctx context.Context, job *exec.Job) (*Needs, error) {
 var runtimeNumber = map[diag.Code]int{sim.CodeScopeTasks: sim.ScopeDeadlock, sim.CodeWindow: sim.FlowControlDeadlock, sim.CodeHeap: sim.HeapRingDeadlock,
 	sim.CodeDepPool: sim.DepPoolOverflow, sim.CodeMap: sim.MapOverflow}
 
-// limited runs the plan in program order under limits; d is the error of a full ring.
-func (t *Tester) limited(ctx context.Context, job *exec.Job, l sim.Limits) (stats *sim.Stats, d *diag.Diagnostic, err error) {
+// limited runs the program in program order under limits; d is the error of a full ring.
+func (t *Tester) limited(ctx context.Context, engine exec.Engine, job *exec.Job, l sim.Limits) (stats *sim.Stats, d *diag.Diagnostic, err error) {
 	one := *job
 	one.Schedules, one.Machine.Limits = []exec.Schedule{{Policy: sim.Sequential}}, l
-	results, err := (&exec.Plan{Ops: t.Builder.Ops}).Run(ctx, &one)
+	results, err := engine.Run(ctx, &one)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,12 +158,12 @@ func (n *Needs) setting() string {
 }
 
 // tellNeeds adds to the error of a full ring what the program needs.
-func (t *Tester) tellNeeds(ctx context.Context, job *exec.Job, ds diag.List) {
+func (t *Tester) tellNeeds(ctx context.Context, engine exec.Engine, job *exec.Job, ds diag.List) {
 	i := slices.IndexFunc(ds, func(d *diag.Diagnostic) bool { return d.Severity == diag.Error && slices.Contains(ringCodes, d.Code) })
 	if i < 0 {
 		return
 	}
-	if n, err := t.needs(ctx, job); err == nil {
+	if n, err := t.needs(ctx, engine, job); err == nil {
 		ds[i].Hint += "; it runs with " + n.setting()
 	}
 }
@@ -174,8 +174,8 @@ type Advice struct {
 	Needs *Needs `json:"ring_needs,omitempty"`
 }
 
-func (t *Tester) advise(ctx context.Context, job *exec.Job, a *check.Advice) (*Advice, error) {
-	n, err := t.needs(ctx, job)
+func (t *Tester) advise(ctx context.Context, engine exec.Engine, job *exec.Job, a *check.Advice) (*Advice, error) {
+	n, err := t.needs(ctx, engine, job)
 	if err != nil {
 		return nil, err
 	}

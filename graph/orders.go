@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/runtime/check"
@@ -17,11 +18,10 @@ const (
 	keepResults = 16
 )
 
-// explore runs the plan in the job's orders, whose results must be those of program order, bit for bit. The first order that gives another one is
+// explore runs a program in the job's orders, whose results must be those of program order, bit for bit. The first order that gives another one is
 // reported; when the checks know of races, it goes to them as evidence, together with an order made for each race. The results are those of the first
 // orders.
-func (t *Tester) explore(ctx context.Context, test *TestConfig, built *Built, job *exec.Job, first *checkedResult) (results []exec.Result, ds diag.List, err error) {
-	engine := &exec.Plan{Ops: t.Builder.Ops}
+func (t *Tester) explore(ctx context.Context, engine exec.Engine, test *TestConfig, built *Built, job *exec.Job, first *checkedResult) (results []exec.Result, ds diag.List, err error) {
 	e := &expectation{kind: programOrder, outputs: first.Outputs, tolerances: make([]tolerance, len(first.Outputs))}
 	for i := range e.tolerances {
 		e.tolerances[i].exact = true
@@ -45,7 +45,33 @@ func (t *Tester) explore(ctx context.Context, test *TestConfig, built *Built, jo
 		}
 		return got, nil, nil
 	}
+	hand := built.Target.Hand != nil
 	races := exactOnes(first.report)
+	if hand { // what its kernels touch is not known, so no race is certain before an order shows it
+		races = first.report.Races
+	}
+	late := func() error {
+		for _, r := range races[:min(len(races), maxMended)] {
+			for _, p := range r.Pairs {
+				if len(r.Diag.Related) > 1 { // shown already
+					break
+				}
+				_, odd, err := run([]exec.Schedule{{Policy: sim.Late, Seed: uint64(p[0])}})
+				if err != nil {
+					return err
+				}
+				if odd != nil {
+					odd.shows(r.Diag, built, job, e)
+				}
+			}
+		}
+		return nil
+	}
+	if hand {
+		if err := late(); err != nil {
+			return nil, nil, err
+		}
+	}
 	for from := 0; from < len(job.Schedules); from += batch {
 		got, odd, err := run(job.Schedules[from:min(from+batch, len(job.Schedules))])
 		if err != nil {
@@ -54,6 +80,7 @@ func (t *Tester) explore(ctx context.Context, test *TestConfig, built *Built, jo
 		if odd != nil {
 			lives := first.report.Lifetimes
 			switch {
+			case slices.ContainsFunc(races, func(r *check.Race) bool { return len(r.Diag.Related) > 1 }): // shown already
 			case len(races) > 0:
 				odd.shows(races[0].Diag, built, job, e)
 			case len(lives) > 0: // it is gone in this order: no mere danger
@@ -69,21 +96,7 @@ func (t *Tester) explore(ctx context.Context, test *TestConfig, built *Built, jo
 	if job.HasExternal() { // C++ kernels ran in the job's orders only
 		return results, nil, nil
 	}
-	for _, r := range races[:min(len(races), maxMended)] {
-		for _, p := range r.Pairs {
-			if len(r.Diag.Related) > 1 { // shown already
-				break
-			}
-			_, odd, err := run([]exec.Schedule{{Policy: sim.Late, Seed: uint64(p[0])}})
-			if err != nil {
-				return nil, nil, err
-			}
-			if odd != nil {
-				odd.shows(r.Diag, built, job, e)
-			}
-		}
-	}
-	return results, nil, nil
+	return results, nil, late()
 }
 
 // programOrder is the expectation that no order of the tasks changes the result.
@@ -112,6 +125,7 @@ func differs(built *Built, e *expectation, r *exec.Result, s exec.Schedule) *dif
 
 // shows adds the order to a report as evidence.
 func (d *difference) shows(r *diag.Diagnostic, built *Built, job *exec.Job, e *expectation) {
+	r.Severity = diag.Error
 	p := built.Plan.Tensors[d.tensor]
 	at, size := d.first[0], p.DType.Bytes()
 	r.WithRelated(r.Span, "%s shows it: %s%s = %s, in program order %s; `%s` repeats it", d.schedule, p.Param, position(job.Tensors[d.tensor].Shape, at),

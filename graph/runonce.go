@@ -97,11 +97,8 @@ func (t *Tester) RunOnce(ctx context.Context, target *Target, req *RunRequest) (
 		engine = compiled
 		out.Engine = "compiled C++, " + job.Schedules[0].String()
 	}
-	if req.Artifacts.Dir != "" && target.Hand != nil {
-		return nil, append(ds, diag.Errorf(CodeTestSetup, target.Pos, "there are no artefacts of a hand-written orchestration").WithHint("--trace keeps the events of its run"))
-	}
 	if req.Artifacts.Dir != "" {
-		if more := req.Artifacts.write(ctx, t, job, job.Schedules[0], req.Artifacts.Dir); more.HasErrors() {
+		if more := req.Artifacts.write(ctx, t, built, job, job.Schedules[0], req.Artifacts.Dir); more.HasErrors() {
 			return nil, append(ds, more...)
 		}
 	}

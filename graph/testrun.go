@@ -105,7 +105,7 @@ func (t *Tester) runBuilt(ctx context.Context, test *TestConfig, built *Built, v
 	job := &exec.Job{Plan: built.Plan, Program: built.Program, Tensors: tensors, Scalars: scalars, Schedules: t.schedules(test),
 		Machine: t.Builder.WS.Config.machine(), Timeout: t.Builder.WS.Config.timeout()}
 	if t.Artifacts.Dir != "" {
-		if ds.Add(t.Artifacts.write(ctx, t, job, exec.Schedule{Policy: sim.FIFO}, filepath.Join(t.Artifacts.Dir, test.Name))...); ds.HasErrors() {
+		if ds.Add(t.Artifacts.write(ctx, t, built, job, exec.Schedule{Policy: sim.FIFO}, filepath.Join(t.Artifacts.Dir, test.Name))...); ds.HasErrors() {
 			return ds
 		}
 	}
@@ -205,19 +205,24 @@ func (t *Tester) key(ctx context.Context, test *TestConfig, built *Built, job *e
 	return k.Sum(), nil
 }
 
-// execute runs the plan, compares with the expectation, and then holds the compiled C++ against the plan.
+// execute runs the plan, compares with the expectation, and then holds the compiled C++ against the plan. A hand-written orchestration has no plan: it runs as it is.
 func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, job *exec.Job, expect *expectation, v *Verdict) error {
-	if built.Target.Hand != nil {
-		return t.executeHandwritten(ctx, test, built, job, expect, v)
-	}
+	hand := built.Target.Hand != nil
 	var again []exec.Result // of the compiled C++
-	if job.HasExternal() && t.Toolchain != nil {
+	var engine exec.Engine = &exec.Plan{Ops: t.Builder.Ops}
+	switch {
+	case hand: // there is no plan
+		compiled, err := t.compiled(ctx, built)
+		if err != nil {
+			return err
+		}
+		engine = compiled
+	case job.HasExternal() && t.Toolchain != nil:
 		var err error
 		if again, err = t.runCompiled(ctx, built, job); err != nil {
 			return err
 		}
 	}
-	engine := &exec.Plan{Ops: t.Builder.Ops}
 	first, err := t.checkedRun(ctx, engine, built, job)
 	if err != nil {
 		return err
@@ -226,11 +231,11 @@ func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, jo
 	allowed := t.allow(test, v)
 	first.Diags = slices.DeleteFunc(first.Diags, allowed)
 	if v.Diags.Add(first.Diags...); first.Failed() {
-		t.tellNeeds(ctx, job, v.Diags)
+		t.tellNeeds(ctx, engine, job, v.Diags)
 		return v.Diags
 	}
 	if t.Advice {
-		if v.Advice, err = t.advise(ctx, job, first.advice); err != nil {
+		if v.Advice, err = t.advise(ctx, engine, job, first.advice); err != nil {
 			return err
 		}
 		v.Advice.Notes = slices.DeleteFunc(v.Advice.Notes, allowed)
@@ -239,7 +244,7 @@ func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, jo
 		return v.Diags
 	}
 	if expect.kind == doubleKind {
-		if err := t.expectDouble(ctx, engine, job, expect, v); err != nil {
+		if err := t.expectDouble(ctx, job, expect, v); err != nil {
 			return err
 		}
 	}
@@ -247,8 +252,10 @@ func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, jo
 		return append(v.Diags, ds...)
 	}
 	first.report.Drop(allowed)
-	t.mend(ctx, built, job, first)
-	results, ds, err := t.explore(ctx, test, built, job, first)
+	if !hand {
+		t.mend(ctx, built, job, first)
+	}
+	results, ds, err := t.explore(ctx, engine, test, built, job, first)
 	if err != nil {
 		return err
 	}
@@ -257,7 +264,7 @@ func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, jo
 	if v.Diags.Add(ds...); v.Diags.HasErrors() {
 		return v.Diags
 	}
-	if t.Toolchain == nil {
+	if t.Toolchain == nil || hand {
 		return nil
 	}
 	if again == nil {
@@ -376,6 +383,9 @@ func (t *Tester) expectation(ctx context.Context, test *TestConfig, target *Targ
 	case len(test.Expect.Npy) > 0:
 		e.kind = ".npy files"
 		err = t.expectNpy(test, job, e)
+	case test.Expect.Float64 && target.Hand != nil:
+		err = diag.Errorf(CodeTestSetup, diag.Span{}, "test %q: a hand-written orchestration cannot be evaluated in double precision", test.Name).
+			WithHint("give a reference command or .npy files")
 	case test.Expect.Float64:
 		e.kind = doubleKind // evaluated when the verdict is not known yet
 	case len(test.Expect.Reference) > 0:

@@ -181,7 +181,8 @@ func (r *run) falseEdges(a *Advice, o *order) {
 			what = fmt.Sprintf("the trips of this loop run one after the other because of argument %s, but they touch different elements: %s waits for %s", p, r.task(n), r.task(m))
 		}
 		d := &diag.Diagnostic{Severity: diag.Note, Code: CodeAdvice, Span: n.Site, Message: fmt.Sprintf("%s (%d such pairs)", what, f.n)}
-		d.WithHint("give each task a window of its own (pl.slice) that the runtime can tell apart, or pass pl.no_dep(…): then the checks watch over it")
+		d.WithHint("give each task a window of its own (%s) that the runtime can tell apart, or pass %s: then the checks watch over it",
+			r.names.say("pl.slice", "view"), r.names.say("pl.no_dep(…)", "it with add_no_dep"))
 		if f.first != f.second {
 			d.WithRelated(m.Site, "it waits for this")
 		}
@@ -236,8 +237,8 @@ func (r *run) transitive(a *Advice, o *order) {
 			if seen[k]++; seen[k] > 1 || len(seen) > maxAdvice {
 				continue
 			}
-			a.Notes.Add((&diag.Diagnostic{Severity: diag.Note, Code: CodeAdvice, Span: n.Site, Message: fmt.Sprintf("%s need not name %s in deps=: it waits for %s, which comes after that",
-				r.task(n), r.task(&r.graph.Nodes[e.From]), r.task(&r.graph.Nodes[by]))}).
+			a.Notes.Add((&diag.Diagnostic{Severity: diag.Note, Code: CodeAdvice, Span: n.Site, Message: fmt.Sprintf("%s need not name %s in %s: it waits for %s, which comes after that",
+				r.task(n), r.task(&r.graph.Nodes[e.From]), r.names.say("deps=", "its dependencies"), r.task(&r.graph.Nodes[by]))}).
 				WithHint("a shorter list is less work for the orchestration, and less of the dependency pool").WithRelated(k.from, "this one"))
 		}
 	}

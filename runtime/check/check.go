@@ -21,6 +21,16 @@ type Names struct {
 	Entries []string              // entry tensors
 	Params  [][]Param             // by kernel id: its tensor parameters
 	Made    map[sim.Site][]string // by the place of an allocation: the buffers that it makes
+	// Cpp: the orchestration is hand-written C++, and what to do is told in its terms.
+	Cpp bool
+}
+
+// say picks the words for the language of the orchestration.
+func (n *Names) say(dsl, cpp string) string {
+	if n.Cpp {
+		return cpp
+	}
+	return dsl
 }
 
 // Report is what was found in one run.

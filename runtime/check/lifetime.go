@@ -40,13 +40,14 @@ func (r *run) lifetimes(o *order) (l []*Lifetime) {
 			return
 		}
 		seen[place{n.Site, arg}] = true
+		add := r.names.say("add the id of the task that made the buffer to deps=: ", "give the task the id of the one that made the buffer, with set_dependencies or add_dep: ")
 		x := &Lifetime{User: r.use(&access{node: i, arg: int16(arg)})}
 		if arg < 0 {
 			x.Diag = diag.Warningf(CodeLifetime, n.Site, "the predicate of %s reads %s, which may be given back before", r.task(n), r.base(t)).
-				WithHint("add the id of the task that made the buffer to deps=: the operand of a predicate does not keep it alive")
+				WithHint("%s", add+"the operand of a predicate does not keep it alive")
 		} else {
 			x.Diag = diag.Warningf(CodeLifetime, n.Site, "%s uses %s (argument %s), which may be given back before it runs", r.task(n), r.base(t), r.param(n, arg)).
-				WithHint("add the id of the task that made the buffer to deps=: in a MANUAL scope using a buffer does not keep it alive")
+				WithHint("%s", add+"in a MANUAL scope using a buffer does not keep it alive")
 		}
 		if made := r.rt.NodeOf(t.Owner); made != nil {
 			x.Maker = Use{Task: made.Ordinal, Site: made.Site, Kernel: r.kernels(made), Arg: -1, Loops: made.Loops}

@@ -41,7 +41,9 @@ func (r *run) describe(x *Race) {
 		d.Message += fmt.Sprintf(" (%d such pairs of tasks; this is the first)", x.Count)
 	}
 	for _, p := range x.also {
-		d.Message += "; they also meet in " + r.meet(&p[0].tensor, &p[1].tensor)
+		if also := r.meet(&p[0].tensor, &p[1].tensor); also != where {
+			d.Message += "; they also meet in " + also
+		}
 	}
 	if !x.Exact {
 		d.Severity = diag.Warning
@@ -55,7 +57,7 @@ func (r *run) describe(x *Race) {
 	if role := r.role(a, old); role != "" {
 		note += "; " + role
 	}
-	x.Diag = d.WithHint("%s", x.advice()).WithRelated(a.Site, "%s", note)
+	x.Diag = d.WithHint("%s", x.advice(&r.names)).WithRelated(a.Site, "%s", note)
 }
 
 // more notes another place in memory where the same two tasks meet.
@@ -71,18 +73,20 @@ func (r *Race) more(old, m *access) {
 }
 
 // advice says which edge is missing, and why.
-func (x *Race) advice() string {
+func (x *Race) advice(n *Names) string {
 	switch x.Cause {
 	case CauseHostRead:
-		return x.Why() + "; write it outside of MANUAL scopes and without no_dep or manual_dep"
+		return x.Why() + "; write it outside of MANUAL scopes and without " + n.say("no_dep", "add_no_dep") + " or manual_dep"
 	case CauseHostWrite:
-		return x.Why() + "; pass the tensor to that task as InOut"
+		return x.Why() + "; pass the tensor to that task " + n.say("as InOut", "with add_inout")
 	case CauseDirection:
 		return x.Why()
 	}
-	or := map[Cause]string{CauseNoDep: ", or drop no_dep if the accesses can meet", CauseReader: ", or declare the argument of the reading task as InOut",
-		CauseOut: ", or declare the argument of the later task as InOut"}
-	return fmt.Sprintf("add the id of task %d to deps= of task %d%s: %s", x.First.Task, x.Second.Task, or[x.Cause], x.Why())
+	or := map[Cause]string{CauseNoDep: n.say(", or drop no_dep if the accesses can meet", ", or replace add_no_dep if the accesses can meet"),
+		CauseReader: n.say(", or declare the argument of the reading task as InOut", ", or pass the argument of the reading task with add_inout"),
+		CauseOut:    n.say(", or declare the argument of the later task as InOut", ", or pass the argument of the later task with add_inout")}
+	return fmt.Sprintf(n.say("add the id of task %d to deps= of task %d%s: %s", "give the id of task %d to task %d, with set_dependencies or add_dep%s: %s"),
+		x.First.Task, x.Second.Task, or[x.Cause], x.Why())
 }
 
 // Why says why the runtime does not order the two.

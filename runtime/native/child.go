@@ -44,6 +44,7 @@ type request struct {
 	Schedules []exec.Schedule
 	Machine   sim.Config
 	Foreign   []foreignOp // ops that the parent evaluates
+	Inspect   *Inspection // of the first schedule; nil: none
 }
 
 // externalFile is the shared object of a kernel written in C++.
@@ -66,6 +67,7 @@ type result struct {
 	Tasks   int
 	Stats   sim.Stats
 	Effects [][]exec.Write
+	Found   *Findings
 }
 
 // LineSpan says which DSL place the lines First to Last of the C++ come from. Entries are in line order and do not overlap.
@@ -194,7 +196,12 @@ func (o *object) unload() { _ = purego.Dlclose(o.handle) } // static destructors
 // run executes the orchestration once. What went wrong in it is in the result; an error is a failure of the tool itself.
 func (b *bridge) run(obj *object, s exec.Schedule) (*result, *diag.Diagnostic) {
 	req := b.req
-	rt, entry, err := exec.Prepare(&exec.Job{Tensors: req.Tensors, Machine: req.Machine}, s, b.runner, exec.KernelNames(req.Kernels))
+	job := &exec.Job{Tensors: req.Tensors, Machine: req.Machine}
+	found := func(*sim.Runtime) *Findings { return nil }
+	if req.Inspect != nil && b.progress.schedule.Load() == 0 {
+		found = req.Inspect.prepare(job)
+	}
+	rt, entry, err := exec.Prepare(job, s, b.runner, exec.KernelNames(req.Kernels))
 	if err != nil {
 		return nil, asDiag(err)
 	}
@@ -222,7 +229,7 @@ func (b *bridge) run(obj *object, s exec.Schedule) (*result, *diag.Diagnostic) {
 		return nil, b.broken
 	}
 	res := exec.Finish(rt, entry)
-	return &result{Outputs: res.Outputs, Trace: res.Trace.Bytes(), Diags: res.Diags, Tasks: res.Tasks, Stats: res.Stats}, nil
+	return &result{Outputs: res.Outputs, Trace: res.Trace.Bytes(), Diags: res.Diags, Tasks: res.Tasks, Stats: res.Stats, Found: found(rt)}, nil
 }
 
 // watched notes which kernel runs.

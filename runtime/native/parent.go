@@ -36,41 +36,50 @@ type Engine struct {
 
 // Run implements exec.Engine: all schedules of the job in one child process.
 func (e *Engine) Run(ctx context.Context, job *exec.Job) ([]exec.Result, error) {
+	results, _, err := e.run(ctx, job, nil)
+	return results, err
+}
+
+func (e *Engine) run(ctx context.Context, job *exec.Job, inspect *Inspection) ([]exec.Result, *Findings, error) {
 	dir, err := os.MkdirTemp("", "ptobuild-run-")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer os.RemoveAll(dir)
 	object := filepath.Join(dir, "orchestration.so")
 	if err := os.WriteFile(object, e.Object, 0o700); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	prog, err := ir.Marshal(job.Program)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	req := request{Object: object, Source: e.Source, Lines: e.Lines, Program: prog, Kernels: job.Plan.Kernels, Tensors: job.Tensors,
-		Scalars: job.Scalars, Schedules: job.Schedules, Machine: job.Machine, Foreign: foreignOps(e.Ops)}
+		Scalars: job.Scalars, Schedules: job.Schedules, Machine: job.Machine, Foreign: foreignOps(e.Ops), Inspect: inspect}
 	for _, k := range e.Kernels {
 		f := externalFile{ID: k.ID, Path: filepath.Join(dir, fmt.Sprintf("kernel%d.so", k.ID)), Source: k.Source}
 		if err := os.WriteFile(f.Path, k.Object, 0o700); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		req.External = append(req.External, f)
 	}
 	answer, err := e.child(ctx, dir, job, &req)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	results := make([]exec.Result, len(answer))
 	for i, r := range answer {
 		log, err := trace.ReadLog(r.Trace)
 		if err != nil {
-			return nil, diag.Errorf(CodeProtocol, diag.Span{}, "reading the trace of the compiled run: %v", err)
+			return nil, nil, diag.Errorf(CodeProtocol, diag.Span{}, "reading the trace of the compiled run: %v", err)
 		}
 		results[i] = exec.Result{Outputs: r.Outputs, Trace: log, Diags: r.Diags, Tasks: r.Tasks, Stats: r.Stats, Effects: r.Effects}
 	}
-	return results, nil
+	var found *Findings
+	if inspect != nil && len(answer) > 0 {
+		found = answer[0].Found
+	}
+	return results, found, nil
 }
 
 // child runs one child process to its end and returns a result for every schedule.
