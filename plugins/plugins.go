@@ -200,13 +200,17 @@ const (
 	CanEmit     = "emit"
 	CanEvaluate = "evaluate"
 	CanParts    = "parts" // passes answer with the functions that changed
+	CanJSON     = "json"  // the plugin reads and writes the IR as JSON
 
 	// Minor is the version of the protocol within v1.
 	Minor = 1
 )
 
-// Capabilities are all of this version.
-var Capabilities = []string{CanVerify, CanEmit, CanEvaluate, CanParts}
+// Capabilities are those of the SDK, CoreCapabilities those of the core.
+var (
+	Capabilities     = []string{CanVerify, CanEmit, CanEvaluate, CanParts}
+	CoreCapabilities = append([]string{CanJSON}, Capabilities...)
+)
 
 // Check reports what the core cannot accept: names outside of the plugin's namespace, repeats, fields that contradict each other. The SDK checks
 // the same, so that its author sees it first.

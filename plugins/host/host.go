@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -23,9 +22,6 @@ import (
 	"github.com/ptobuild/ptobuild/plugins"
 	"github.com/ptobuild/ptobuild/plugins/proto"
 )
-
-// startTimeout bounds the way from the start of a process to its configuration.
-const startTimeout = 10 * time.Second
 
 // Host runs the plugins of one workspace.
 type Host struct {
@@ -239,9 +235,12 @@ func (p *Plugin) call(ctx context.Context, what string, f func(context.Context, 
 		err := f(within, c)
 		cancel()
 		var d *diag.Diagnostic
+		var invalid *invalidAnswer
 		switch code := status.Code(err); {
 		case err == nil, errors.As(err, &d):
 			return err
+		case errors.As(err, &invalid):
+			return p.answer(what, err)
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case code == codes.Unavailable, code == codes.Internal && !c.alive():

@@ -84,7 +84,7 @@ func start(c *plugins.Config, temp string) (*process, *diag.Diagnostic) {
 			return p.runner, err
 		},
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: temp},
-		StartTimeout:     min(startTimeout, c.Timeout),
+		StartTimeout:     c.Timeout,
 		Stderr:           p.said,
 		SyncStdout:       p.said,
 		SyncStderr:       p.said,
@@ -118,9 +118,9 @@ func (p *process) connect(c *plugins.Config) *diag.Diagnostic {
 	}
 	conn := raw.(*grpc.ClientConn)
 	p.ops, p.passes = proto.NewOpsClient(conn), proto.NewPassesClient(conn)
-	ctx, cancel := context.WithTimeout(context.Background(), min(startTimeout, c.Timeout))
+	ctx, cancel := context.WithTimeout(context.Background(), c.Timeout)
 	defer cancel()
-	req := &proto.ConfigureRequest{IrVersion: proto.IRVersion, OptionsJson: c.Options, Minor: plugins.Minor, Capabilities: plugins.Capabilities}
+	req := &proto.ConfigureRequest{IrVersion: proto.IRVersion, OptionsJson: c.Options, Minor: plugins.Minor, Capabilities: plugins.CoreCapabilities}
 	if c.OldCore {
 		req.Minor, req.Capabilities = 0, nil
 	}
@@ -135,6 +135,9 @@ func (p *process) connect(c *plugins.Config) *diag.Diagnostic {
 	p.about = plugins.Description{Name: r.Name, Version: r.Version, Doc: r.Doc, Minor: int(r.Minor), Capabilities: r.Capabilities, Options: proto.OptionSchema(r.Options)}
 	if d := identity(c, r); d != nil {
 		return d
+	}
+	if p.can(plugins.CanJSON) {
+		p.ops, p.passes = jsonOps{p.ops}, jsonPasses{p.passes}
 	}
 	values, err := plugins.DecodeOptions(c.Options)
 	if err != nil {
@@ -237,7 +240,7 @@ func startError(c *plugins.Config, err error) *diag.Diagnostic {
 		return diag.Errorf(plugins.CodeProtocol, diag.Span{}, "plugin %s speaks another version of the plugin protocol: %s", c.Name, first).
 			WithHint("build the plugin with the SDK of this version of ptobuild, or use a release of it that fits")
 	case strings.Contains(text, "timeout while waiting"):
-		return diag.Errorf(plugins.CodeHandshake, diag.Span{}, "plugin %s was not ready within %s", c.Name, min(startTimeout, c.Timeout)).
+		return diag.Errorf(plugins.CodeHandshake, diag.Span{}, "plugin %s was not ready within %s", c.Name, c.Timeout).
 			WithHint("is %s a ptobuild plugin? its main function has to call sdk.Serve at once", c.Path)
 	case strings.Contains(text, "Unrecognized remote plugin message"), strings.Contains(text, "exited before"):
 		d := diag.Errorf(plugins.CodeHandshake, diag.Span{}, "%s, configured as plugin %s, is not a ptobuild plugin, or ended before it was ready", c.Path, c.Name)

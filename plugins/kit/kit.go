@@ -35,6 +35,7 @@ type Kit struct {
 	tell   func(Check)
 	failed int
 
+	ready time.Duration // what a start takes here and now
 	about *plugins.Description
 	calls []*ir.OpCall // that the plugin accepts, with types
 }
@@ -110,7 +111,8 @@ func (k *Kit) start() (string, error) {
 		return "", err
 	}
 	k.about = l.About[k.conf.Name]
-	return fmt.Sprintf("version %s, protocol 1.%d, ready after %s", k.about.Version, k.about.Minor, time.Since(began).Round(time.Millisecond)), nil
+	k.ready = time.Since(began)
+	return fmt.Sprintf("version %s, protocol 1.%d, ready after %s", k.about.Version, k.about.Minor, k.ready.Round(time.Millisecond)), nil
 }
 
 // description compares what two processes say of themselves, and what users will miss.
@@ -251,7 +253,7 @@ func (k *Kit) hang() (string, error) {
 }
 
 func (k *Kit) disturb(f func(*os.Process) error) error {
-	c := k.open(func(c *plugins.Config) { c.Timeout = 2 * time.Second })
+	c := k.open(func(c *plugins.Config) { c.Timeout = max(2*time.Second, 10*k.ready) }) // it bounds the restart too
 	defer c.Close()
 	l, err := k.load(c)
 	if err != nil {

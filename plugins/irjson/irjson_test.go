@@ -1,0 +1,90 @@
+package irjson_test
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ir/irtest"
+	"github.com/ptobuild/ptobuild/plugins/irjson"
+)
+
+// TestRoundTrip: what comes back is the same to the byte of the wire form, which has everything, and its variables are the ones that were sent.
+func TestRoundTrip(t *testing.T) {
+	for seed := range uint64(150) {
+		for name, p := range map[string]*ir.Program{"any": irtest.AnyProgram(seed), "random": irtest.RandomProgram(seed)} {
+			table := ir.NewVarTable()
+			want, err := ir.MarshalFunctions(p.Funcs, table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, vars, err := irjson.Marshal(p.Funcs)
+			if err != nil {
+				t.Fatalf("%s %d: %v", name, seed, err)
+			}
+			fs, err := vars.Unmarshal(data)
+			if err != nil {
+				t.Fatalf("%s %d: %v", name, seed, err)
+			}
+			got, err := ir.MarshalFunctions(fs, table)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Fatalf("%s %d: %s", name, seed, ir.Diff(p, &ir.Program{Name: p.Name, Funcs: fs}))
+			}
+		}
+	}
+}
+
+func TestUnmarshalRefuses(t *testing.T) {
+	x := &ir.Var{Hint: "x", Typ: ir.IndexType}
+	data, vars, err := irjson.Marshal([]*ir.Function{{Name: "f", Body: ir.Block{&ir.Eval{X: x}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	document := func(body string) string { return `{"functions": [{"name": "f", "body": [` + body + `]}]}` }
+	for _, tt := range []struct{ text, want string }{
+		{string(data) + "x", "text after the document"},
+		{string(data[:len(data)-1]), "unexpected EOF"},
+		{`{"functions": [7]}`, "functions[0]: a number where an object has to be"},
+		{`{"vars": [{"id": 1}, {"id": 1}], "functions": []}`, "vars[1]: id 1 comes twice"},
+		{`{"vars": [{"id": "a"}], "functions": []}`, "vars[0].id: a string where a whole number has to be"},
+		{document(`{"node": "Nonsense"}`), `functions[0].body[0]: "Nonsense" is no kind of node`},
+		{document(`{"node": "ConstInt", "value": 1}`), "functions[0].body[0]: ConstInt cannot stand here"},
+		{document(`{"node": "Eval", "x": {"var": 9}}`), "functions[0].body[0].x: variable 9 has no entry in vars"},
+		{document(`{"node": "Eval", "y": 1}`), "functions[0].body[0]: Eval has a field that is not known"},
+		{document(`{"node": "Eval", "x": {"node": "ConstInt", "dtype": "FP99"}}`), `functions[0].body[0].x.dtype: "FP99" is no dtype`},
+		{document(`{"node": "Eval", "x": {"node": "Binary", "op": "?"}}`), `functions[0].body[0].x.op: "?" is none of +, -`},
+		{document(`{"node": "Eval", "x": {"node": "ConstInt", "value": 1.5}}`), "functions[0].body[0].x.value: 1.5 is no whole number of 64 bits"},
+		{document(`{"node": "Eval", "x": {"node": "ConstInt", "pos": [1]}}`), "functions[0].body[0].x.pos: a place is"},
+		{document(`{"node": "Eval", "x": {"node": "OpCall", "kwargs": [{"name": "k", "value": 3}]}}`), "functions[0].body[0].x.kwargs[0].value: a value is an object with one key"},
+	} {
+		if _, err := vars.Unmarshal([]byte(tt.text)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v", tt.text, err)
+		}
+	}
+	if fs, err := vars.Unmarshal([]byte(document(`{"node": "Eval", "x": {"var": 0}}`))); err != nil || fs[0].Body[0].(*ir.Eval).X != x {
+		t.Errorf("the variable came back as another one: %v", err)
+	}
+}
+
+// FuzzUnmarshal: no answer is worse than an error.
+func FuzzUnmarshal(f *testing.F) {
+	for seed := range uint64(5) {
+		data, _, err := irjson.Marshal(irtest.AnyProgram(seed).Funcs)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		fs, err := new(irjson.Vars).Unmarshal(data)
+		if err == nil {
+			_, err = ir.MarshalFunctions(fs, ir.NewVarTable()) // refuses what is no program
+		}
+		_ = fmt.Sprint(err)
+	})
+}

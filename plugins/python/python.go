@@ -1,0 +1,9 @@
+// Package python is the Python side of plugins: the two files that a plugin in Python imports. `ptobuild plugin new --lang python` copies them into the plugin.
+package python
+
+import "embed"
+
+// Files are ptobuild_plugin.py and ptobuild_grpc.py.
+//
+//go:embed *.py
+var Files embed.FS
