@@ -45,6 +45,7 @@ type request struct {
 	Machine   sim.Config
 	Foreign   []foreignOp // ops that the parent evaluates
 	Inspect   *Inspection // of the first schedule; nil: none
+	Probe     bool        // in the first schedule, find out what C++ kernels do with their outputs
 }
 
 // externalFile is the shared object of a kernel written in C++.
@@ -156,12 +157,16 @@ func serve(req *request, newRunner runners, send func(*message)) *diag.Diagnosti
 		if d != nil {
 			return d
 		}
+		if ext != nil {
+			ext.probing = req.Probe && i == 0
+		}
 		r, d := b.run(obj, s)
 		if d != nil {
 			return d
 		}
 		if ext != nil {
 			r.Effects = ext.take()
+			r.Diags.Add(ext.reports()...)
 		}
 		send(&message{Result: r})
 		obj.unload()

@@ -20,4 +20,5 @@ const (
 	CodePointer      diag.Code = "PTO-R111" // a runtime call got a pointer to memory that is not there
 	CodeKernelEntry  diag.Code = "PTO-R112" // a kernel written in C++ without kernel_entry
 	CodeInputWritten diag.Code = "PTO-R113" // a kernel written in C++ changed an input
+	CodeStray        diag.Code = "PTO-R114" // a kernel written in C++ wrote outside of its arguments
 )

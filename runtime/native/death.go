@@ -90,6 +90,16 @@ func (d *death) ofKernel(r *diag.Diagnostic, how string) {
 	if p.code.Load() == 0 {
 		return
 	}
+	if m := d.signalText(); m != nil && strings.HasPrefix(m.name, "SIG") && strings.Contains(how, badAddress) {
+		addr, _ := strconv.ParseUint(m.addr, 16, 64) // hex digits, by the pattern
+		if where := p.next(addr); where != "" {
+			r.Message = strings.Replace(r.Message, "memory that is not there", "memory "+where, 1)
+		}
+	}
+	if p.probe != 0 {
+		r.Message += "; this was a repetition with other values in its outputs, so it reads one before it has written it"
+		r.Hint = "give that argument with add_inout (pl.InOut in the DSL)"
+	}
 	if here := d.line(); here.IsValid() {
 		r.WithRelated(here, "in the kernel")
 		return

@@ -2,6 +2,7 @@ package native
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -26,7 +27,11 @@ type externals struct {
 	local   localContext
 	global  globalContext
 	text    [256]byte
-	before  []byte
+
+	foot         footprint
+	probing      bool // calls are repeated, see probe
+	habits       map[int32]*kernelHabits
+	after, other []byte // scratch of probe
 }
 
 // Positions in the argument block (spec: runtime 3.2), and what the last two point to; the structs are those of kernel/intrinsic.h.
@@ -54,7 +59,7 @@ type globalContext struct {
 
 // loadKernels loads the C++ kernels of a request.
 func loadKernels(req *request, p *progress, inner sim.KernelRunner) (*externals, *diag.Diagnostic) {
-	x := &externals{inner: inner, funcs: map[int32]uintptr{}, names: exec.KernelNames(req.Kernels), p: &p.kernels[0]}
+	x := &externals{inner: inner, funcs: map[int32]uintptr{}, names: exec.KernelNames(req.Kernels), p: &p.kernels[0], habits: map[int32]*kernelHabits{}}
 	x.args[localArg] = int64(uintptr(unsafe.Pointer(&x.local)))
 	x.args[globalArg] = int64(uintptr(unsafe.Pointer(&x.global)))
 	for i := range x.handles {
@@ -122,68 +127,47 @@ func (x *externals) call(f uintptr, m *sim.Memory, c *sim.KernelCall) error {
 	}
 	clear(x.args[n+len(c.Scalars) : localArg])
 	x.local.blockIdx, x.local.blockNum, x.global.subBlock = int32(c.Block), int32(c.BlockCount), int32(c.SubBlock)
-	x.remember(m, c)
-	x.p.code.Store(int64(f))
+	x.foot.take(m, c)
+	x.p.arguments(c)
 	x.text[0] = 0
-	how, _, _ := purego.SyscallN(f, uintptr(unsafe.Pointer(&x.args)), uintptr(unsafe.Pointer(&x.text)), unsafe.Sizeof(x.text))
-	x.p.code.Store(0)
-	x.effects = append(x.effects, x.changes(m, c))
+	how := uintptr(0)
+	run := func() {
+		x.p.code.Store(int64(f))
+		how, _, _ = purego.SyscallN(f, uintptr(unsafe.Pointer(&x.args)), uintptr(unsafe.Pointer(&x.text)), unsafe.Sizeof(x.text))
+		x.p.code.Store(0)
+	}
+	run()
+	ws := x.foot.writes()
+	x.effects = append(x.effects, ws)
 	switch int32(how) {
 	case kernelOK:
-		return nil
+		return x.judge(c, ws, run)
 	case kernelThrew:
 		return diag.Errorf(CodeException, diag.Span{}, "a C++ exception left it: %s", text(&x.text[0])).WithHint("a kernel must not throw; check its arguments in the orchestration")
 	}
 	return diag.Errorf(CodeException, diag.Span{}, "a C++ exception left it").WithHint("a kernel must not throw; check its arguments in the orchestration")
 }
 
-// windows gives the memory between the first and the last element of each argument.
-func windows(m *sim.Memory, c *sim.KernelCall, each func(arg int, b []byte)) {
-	for i := range c.Args {
-		if lo, hi := c.Args[i].Tensor.Bytes(); hi > lo {
-			each(i, m.Bytes(lo, hi-lo))
-		}
+// judge looks at what a call did besides its results.
+func (x *externals) judge(c *sim.KernelCall, ws []exec.Write, run func()) error {
+	outside, input := x.foot.strays()
+	if outside != nil {
+		return diag.Errorf(CodeStray, diag.Span{}, "it wrote outside of its arguments, %s", outside.text).
+			WithHint("a task may touch the elements of its windows only: look at the kernel's bounds, and at the strides of views")
 	}
-}
-
-// remember copies what a call may write.
-func (x *externals) remember(m *sim.Memory, c *sim.KernelCall) {
-	x.before = x.before[:0]
-	windows(m, c, func(_ int, b []byte) { x.before = append(x.before, b...) })
-}
-
-// changes compares with the copy. Arguments may overlap: then a change is told for each, which does no harm.
-func (x *externals) changes(m *sim.Memory, c *sim.KernelCall) []exec.Write {
-	var ws []exec.Write
-	at := 0
-	windows(m, c, func(arg int, b []byte) {
-		old := x.before[at : at+len(b)]
-		at += len(b)
-		found := len(ws)
-		for i := 0; i < len(b); {
-			if i+8 <= len(b) && *(*uint64)(unsafe.Pointer(&b[i])) == *(*uint64)(unsafe.Pointer(&old[i])) {
-				i += 8
-				continue
-			}
-			if b[i] == old[i] {
-				i++
-				continue
-			}
-			first, last := i, i
-			for ; i < len(b) && i-last <= mergeGap; i++ {
-				if b[i] != old[i] {
-					last = i
-				}
-			}
-			ws = append(ws, exec.Write{Arg: arg, Offset: first, Data: append([]byte(nil), b[first:last+1]...)})
-		}
-		if a := &c.Args[arg]; a.Tag == sim.Input && len(ws) > found && c.Block == 0 {
-			size := a.Tensor.DType.Bytes()
-			c.Warn(diag.Warningf(CodeInputWritten, c.Site, "kernel '%s' writes to argument %d, which the task gives as an input (element %d after its first)",
-				x.name(int(c.Kernel)), arg, ws[found].Offset/max(size, 1)).WithHint(inputReadOnly))
-		}
-	})
-	return ws
+	if input != nil {
+		c.Warn(diag.Warningf(CodeInputWritten, c.Site, "kernel '%s' writes to argument %d, which the task gives as an input (%s)", x.name(int(c.Kernel)), input.arg, input.text).
+			WithHint(inputReadOnly))
+	}
+	if !x.probing {
+		return nil
+	}
+	h := x.note(c, func(arg int) bool { return slices.ContainsFunc(ws, func(w exec.Write) bool { return w.Arg == arg }) })
+	if h.probed < probedCalls {
+		h.probed++
+		x.probe(c, h, run)
+	}
+	return nil
 }
 
 // take gives the effects of a schedule and starts anew.

@@ -144,7 +144,7 @@ func TestExternalKernelFailures(t *testing.T) {
 		inside  bool // the report names the line of the kernel that «» marks
 	}{
 		{"null pointer", "(void)p; p = nullptr;\n «» *(volatile float*)p = 1;", CodeCrash, "kernel 'bad' of task 0, block 0 of 1, died of SIGSEGV: it used a null pointer (address 0x0)", true},
-		{"out of bounds", "for (int i = 0; i < 1 << 28; ++i)\n «» p[i] = 1;", CodeCrash, "kernel 'bad' of task 0, block 0 of 1, died of SIGSEGV: it used memory that is not there", true},
+		{"out of bounds", "for (int i = 0; i < 1 << 28; ++i)\n «» p[i] = 1;", CodeCrash, "kernel 'bad' of task 0, block 0 of 1, died of SIGSEGV: it used memory beyond the end of argument 0", true},
 		{"division", "volatile int n = 0;\n «» p[0] = 7 / n;", CodeCrash, "died of SIGFPE: an integer division by zero", true},
 		{"abort", "(void)p; abort();", CodeCrash, "kernel 'bad' of task 0, block 0 of 1, died of SIGABRT", false},
 		{"exit", "(void)p; exit(0);", CodeCrash, "kernel 'bad' of task 0, block 0 of 1, ended the process: it called exit(0)", false},

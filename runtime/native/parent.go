@@ -32,6 +32,7 @@ type Engine struct {
 	Kernels []KernelObject
 	Output  io.Writer     // what the orchestration prints and logs; nil: dropped
 	Ops     *ops.Registry // that kernels use; nil: the built-in ones
+	Probe   bool          // repeat some calls of C++ kernels of the first schedule, to find out what they do with their outputs
 }
 
 // Run implements exec.Engine: all schedules of the job in one child process.
@@ -55,7 +56,7 @@ func (e *Engine) run(ctx context.Context, job *exec.Job, inspect *Inspection) ([
 		return nil, nil, err
 	}
 	req := request{Object: object, Source: e.Source, Lines: e.Lines, Program: prog, Kernels: job.Plan.Kernels, Tensors: job.Tensors,
-		Scalars: job.Scalars, Schedules: job.Schedules, Machine: job.Machine, Foreign: foreignOps(e.Ops), Inspect: inspect}
+		Scalars: job.Scalars, Schedules: job.Schedules, Machine: job.Machine, Foreign: foreignOps(e.Ops), Inspect: inspect, Probe: e.Probe}
 	for _, k := range e.Kernels {
 		f := externalFile{ID: k.ID, Path: filepath.Join(dir, fmt.Sprintf("kernel%d.so", k.ID)), Source: k.Source}
 		if err := os.WriteFile(f.Path, k.Object, 0o700); err != nil {

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"fmt"
 	"os"
 	"sync/atomic"
 	"syscall"
@@ -32,6 +33,40 @@ type kernelProgress struct {
 	line, col           int64 // of the submit
 	file                [256]byte
 	fileLen             int64
+
+	// Of a kernel in C++: where its tensor arguments lie, and whether the call is a repetition with other values in its outputs.
+	windows [sim.MaxTensors][2]uint64
+	args    int64
+	probe   int64
+}
+
+// arguments notes where the arguments of a call lie.
+func (p *kernelProgress) arguments(c *sim.KernelCall) {
+	p.args = int64(copyWindows(p.windows[:], c.Args))
+}
+
+func copyWindows(to [][2]uint64, args []sim.Arg) int {
+	n := min(len(to), len(args))
+	for i := range n {
+		to[i][0], to[i][1] = args[i].Tensor.Bytes()
+	}
+	return n
+}
+
+// next says which argument an address that cannot be used lies next to: as close as a page, and closer than to others.
+func (p *kernelProgress) next(addr uint64) string {
+	text, best := "", uint64(1<<20)
+	for i := range p.windows[:min(max(p.args, 0), int64(len(p.windows)))] {
+		lo, hi := p.windows[i][0], p.windows[i][1]
+		switch {
+		case lo == hi:
+		case addr >= hi && addr-hi < best:
+			text, best = fmt.Sprintf("beyond the end of argument %d", i), addr-hi
+		case addr < lo && lo-addr < best:
+			text, best = fmt.Sprintf("before the start of argument %d", i), lo-addr
+		}
+	}
+	return text
 }
 
 // enter notes a kernel call.

@@ -18,21 +18,35 @@ type span struct {
 	addr  uint64
 	bytes []byte
 	made  int // regions made before it
+	whole []byte
 }
 
-// Map adds a zeroed region of size bytes (rounded up to whole pages; untouched pages cost nothing) and returns its address.
+const (
+	page = 4096
+	// regionAlign is how regions are aligned: a cache line, which is what kernels may count on.
+	regionAlign = 64
+)
+
+// Map adds a zeroed region of size bytes (rounded up to regionAlign; untouched pages cost nothing) and returns its address. The region ends where a page ends, and
+// before and after its pages lies one that cannot be used: C++ code that runs over the end dies where it does.
 func (m *Memory) Map(size uint64) (uint64, error) {
-	const page = 4096
-	size = max((size+page-1)/page*page, page)
-	b, err := syscall.Mmap(-1, 0, int(size), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+	size = max((size+regionAlign-1)/regionAlign*regionAlign, regionAlign)
+	pages := (size + page - 1) / page * page
+	whole, err := syscall.Mmap(-1, 0, int(pages+2*page), syscall.PROT_NONE, syscall.MAP_ANON|syscall.MAP_PRIVATE|syscall.MAP_NORESERVE)
+	if err == nil {
+		if err = syscall.Mprotect(whole[page:page+pages], syscall.PROT_READ|syscall.PROT_WRITE); err != nil {
+			_ = syscall.Munmap(whole) // just mapped
+		}
+	}
 	if err != nil {
 		return 0, fmt.Errorf("mapping %d bytes of simulated memory: %w", size, err)
 	}
+	b := whole[page+pages-size : page+pages : page+pages]
 	addr := uint64(uintptr(unsafe.Pointer(&b[0])))
 	i := sort.Search(len(m.regions), func(i int) bool { return m.regions[i].addr > addr })
 	m.regions = append(m.regions, span{})
 	copy(m.regions[i+1:], m.regions[i:])
-	m.regions[i] = span{addr, b, len(m.regions) - 1}
+	m.regions[i] = span{addr, b, len(m.regions) - 1, whole}
 	return addr, nil
 }
 
@@ -48,6 +62,15 @@ func (m *Memory) Bytes(addr, size uint64) []byte {
 		return nil
 	}
 	return r.bytes[off : off+size : off+size]
+}
+
+// Region is the region that holds an address, as addresses; empty when there is none.
+func (m *Memory) Region(addr uint64) (lo, hi uint64) {
+	i := sort.Search(len(m.regions), func(i int) bool { return m.regions[i].addr > addr }) - 1
+	if i < 0 || addr-m.regions[i].addr >= uint64(len(m.regions[i].bytes)) {
+		return 0, 0
+	}
+	return m.regions[i].addr, m.regions[i].addr + uint64(len(m.regions[i].bytes))
 }
 
 // Stable turns an address into one that is the same in every run of a program: regions are numbered in the order in which they were made, entry
@@ -77,7 +100,7 @@ func (m *Memory) has(addr, size uint64) bool {
 // Close unmaps everything. No slice from Bytes may be used afterwards.
 func (m *Memory) Close() {
 	for _, r := range m.regions {
-		_ = syscall.Munmap(r.bytes) // only fails on a region that is not mapped
+		_ = syscall.Munmap(r.whole) // only fails on a region that is not mapped
 	}
 	m.regions, m.last = nil, span{}
 }
