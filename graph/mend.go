@@ -88,6 +88,16 @@ func Remedies(r *check.Race, parsed func(file string) *syntax.File, kernel func(
 			}
 		}
 	}
+	through := func() { // the longest changes
+		if file == nil || r.First.Task < 0 || r.Second.Task < 0 {
+			return
+		}
+		for _, c := range []bool{false, true} {
+			for _, es := range edit.Through(file, r.First.Site, r.Second.Site, c) {
+				out = append(out, Remedy{es, fmt.Sprintf("make %s wait for %s: %s", &r.Second, &r.First, r.Why())})
+			}
+		}
+	}
 	switch r.Cause {
 	case check.CauseDirection:
 		if r.FirstLies {
@@ -128,6 +138,7 @@ func Remedies(r *check.Race, parsed func(file string) *syntax.File, kernel func(
 			out = append(out, Remedy{edit.Managed(src, r.Made), "let the runtime track the tensor: " + r.Why()})
 		}
 	}
+	through()
 	return slices.DeleteFunc(out, func(m Remedy) bool { return len(m.Edits) == 0 })
 }
 

@@ -21,15 +21,17 @@ type launch struct {
 	call   *syntax.Call // the kernel call, pl.submit, pl.at, pl.spmd
 	form   form
 	around []syntax.Stmt // from the function definition inwards
+	inner  *launch       // of form inlined: what the called function launches
 }
 
 type form uint8
 
 const (
-	plain  form = iota // out = self.kernel(…)
-	submit             // out, tid = pl.submit(self.kernel, …)
-	with               // with pl.at(…) as tid:
-	grid               // for i in pl.spmd(…):
+	plain   form = iota // out = self.kernel(…)
+	submit              // out, tid = pl.submit(self.kernel, …)
+	with                // with pl.at(…) as tid:
+	grid                // for i in pl.spmd(…):
+	inlined             // out = self.function(…), which launches the task
 )
 
 // findLaunch is the launch at a place of the file.
@@ -147,13 +149,15 @@ func dslName(c *syntax.Call) (name string, dsl bool) {
 type rewrite struct {
 	file  *syntax.File
 	l     *launch
-	id    string   // the name of its TaskId, "" when nobody asked
-	deps  []string // to add
-	fresh bool     // the name is new
+	id    string          // the name of its TaskId, "" when nobody asked
+	deps  []string        // to add
+	fresh bool            // the name is new
+	taken map[string]bool // the names of the file
+	waits *launch         // of form inlined: what waits in the called function, when it is not what gives the TaskId
 }
 
 // name gives the launch a name for its TaskId: the one that it has, or a new one. false: this form cannot have one.
-func (w *rewrite) name(taken map[string]bool) bool {
+func (w *rewrite) name() bool {
 	if w.id != "" {
 		return true
 	}
@@ -176,18 +180,17 @@ func (w *rewrite) name(taken map[string]bool) bool {
 			w.id = t.ID
 			return true
 		}
-	case grid:
-		return false
+	case grid: // becomes a with statement
+		s := w.l.stmt.(*syntax.For)
+		if v, ok := s.Target.(*syntax.Name); !ok || v.ID == "_" || s.Body[0].At().Start.Line == s.At().Start.Line {
+			return false
+		}
 	}
 	base := "tid"
-	if k := w.kernel(); k != "" {
+	if k := w.kernel(); k != "" { // the name of the function when it is inlined
 		base = k + "_tid"
 	}
-	w.id, w.fresh = base, true
-	for n := 2; taken[w.id]; n++ {
-		w.id = fmt.Sprint(base, n)
-	}
-	taken[w.id] = true
+	w.id, w.fresh = unused(base, w.taken), true
 	return true
 }
 
@@ -201,7 +204,7 @@ func (w *rewrite) kernel() string {
 	case *syntax.Name:
 		return f.ID
 	case *syntax.Attribute:
-		if w.l.form == plain || w.l.form == submit {
+		if w.l.form == plain || w.l.form == submit || w.l.form == inlined {
 			return f.Name
 		}
 	}
@@ -223,8 +226,11 @@ func (w *rewrite) edits() (Edits, bool) {
 	var es Edits
 	c := w.l.call
 	switch w.l.form {
+	case inlined:
+		return nil, true // threads has them
 	case plain:
-		if len(c.Keywords) > 0 || slices.ContainsFunc(c.Args, func(x syntax.Expr) bool { _, star := x.(*syntax.Starred); return star }) {
+		args, ok := w.positional()
+		if !ok {
 			return nil, false
 		}
 		id := w.id
@@ -245,17 +251,7 @@ func (w *rewrite) edits() (Edits, bool) {
 			}
 			es = append(es, w.insert(end, ", "+id))
 		}
-		head := "pl.submit(" + w.file.Text(c.Fun.At())
-		if len(c.Args) > 0 {
-			head += ", "
-		}
-		// From the callee up to its first argument, or to the parenthesis that ends the call.
-		end := c.End
-		end.Col--
-		if len(c.Args) > 0 {
-			end = c.Args[0].At().Start
-		}
-		es = append(es, w.replace(syntax.Range{Start: c.Fun.At().Start, End: end}, head))
+		es = append(es, w.asSubmit(args))
 	case submit:
 		if w.fresh {
 			t := targetOf(w.l.stmt).(*syntax.Tuple)
@@ -266,31 +262,132 @@ func (w *rewrite) edits() (Edits, bool) {
 			es = append(es, w.insert(w.l.stmt.(*syntax.With).Items[0].Context.At().End, " as "+w.id))
 		}
 	case grid:
-		if w.fresh {
-			return nil, false
+		if s := w.l.stmt.(*syntax.For); w.fresh {
+			body := s.Body[0].At().Start
+			es = append(es, w.replace(syntax.Range{Start: s.At().Start, End: s.Iter.At().Start}, "with "), w.insert(s.Iter.At().End, " as "+w.id),
+				w.insert(body, w.file.Text(s.Target.At())+" = pl.tile.get_block_idx()\n"+strings.Repeat(" ", int(body.Col)-1)))
 		}
 	}
+	if len(w.deps) > 0 && len(c.Keywords) > 0 && w.l.form == plain { // asSubmit has them
+		return es, true
+	}
 	if len(w.deps) > 0 {
-		es = append(es, w.depEdit())
+		more, ok := w.depEdits()
+		if !ok {
+			return nil, false
+		}
+		es = append(es, more...)
 	}
 	return es, true
 }
 
-// depEdit adds dependencies to the deps= of the call.
-func (w *rewrite) depEdit() diag.Edit {
+// positional gives the arguments of a plain call with keywords in the order of the parameters, as pl.submit takes them; nil when they stand as they should.
+// false: they cannot be told.
+func (w *rewrite) positional() (args []syntax.Expr, ok bool) {
+	c := w.l.call
+	if slices.ContainsFunc(c.Args, func(x syntax.Expr) bool { _, star := x.(*syntax.Starred); return star }) {
+		return nil, false
+	}
+	if len(c.Keywords) == 0 {
+		return nil, true
+	}
+	callee := w.function(w.kernel())
+	if callee == nil {
+		return nil, false
+	}
+	args = slices.Clone(c.Args)
+	for p := range callee.Params.All() {
+		if p.Name == "self" {
+			continue
+		}
+		if i := slices.IndexFunc(c.Keywords, func(k syntax.Keyword) bool { return k.Name == p.Name }); i >= 0 {
+			args = append(args, c.Keywords[i].Value)
+		}
+	}
+	// Each keyword is a parameter, and none before the last of them is left out.
+	return args, len(args) == len(c.Args)+len(c.Keywords) && w.leads(callee, args)
+}
+
+// leads reports that keywords name the parameters that follow the positional arguments.
+func (w *rewrite) leads(callee *syntax.FunctionDef, args []syntax.Expr) bool {
+	i := 0
+	for p := range callee.Params.All() {
+		if p.Name == "self" {
+			continue
+		}
+		if i >= len(args) {
+			return true
+		}
+		if i >= len(w.l.call.Args) && !slices.ContainsFunc(w.l.call.Keywords, func(k syntax.Keyword) bool { return k.Name == p.Name }) {
+			return false
+		}
+		i++
+	}
+	return i == len(args)
+}
+
+// function is the definition of the only function of this name in the file.
+func (w *rewrite) function(name string) (f *syntax.FunctionDef) {
+	n := 0
+	syntax.Walk(w.file, func(x syntax.Node) bool {
+		if d, ok := x.(*syntax.FunctionDef); ok && d.Name == name {
+			f = d
+			n++
+		}
+		return true
+	})
+	if n != 1 {
+		return nil
+	}
+	return f
+}
+
+// asSubmit makes a plain call a submit: up to its first argument, or as a whole with other arguments.
+func (w *rewrite) asSubmit(args []syntax.Expr) diag.Edit {
+	c := w.l.call
+	head := "pl.submit(" + w.file.Text(c.Fun.At())
+	if args == nil {
+		end := c.End
+		end.Col--
+		if len(c.Args) > 0 {
+			end = c.Args[0].At().Start
+			head += ", "
+		}
+		return w.replace(syntax.Range{Start: c.Fun.At().Start, End: end}, head)
+	}
+	parts := []string{head}
+	for _, a := range args {
+		parts = append(parts, w.file.Text(a.At()))
+	}
+	if len(w.deps) > 0 {
+		parts = append(parts, "deps=["+strings.Join(w.deps, ", ")+"]")
+	}
+	return w.replace(syntax.Range{Start: c.Fun.At().Start, End: c.End}, strings.Join(parts, ", ")+")")
+}
+
+// depEdits adds dependencies to the deps= of the call. An array of TaskIds stands alone there, and so does a comprehension: a task that waits for it takes its
+// place beside others.
+func (w *rewrite) depEdits() (Edits, bool) {
 	c := w.l.call
 	more := strings.Join(w.deps, ", ")
 	for _, k := range c.Keywords {
 		if k.Name != "deps" {
 			continue
 		}
-		if l, ok := k.Value.(*syntax.List); ok {
-			if n := len(l.Elems); n > 0 {
-				return w.insert(l.Elems[n-1].At().End, ", "+more)
-			}
-			return w.replace(l.At(), "["+more+"]")
+		l, ok := k.Value.(*syntax.List)
+		switch {
+		case ok && len(l.Elems) == 0:
+			return Edits{w.replace(l.At(), "["+more+"]")}, true
+		case ok && !slices.ContainsFunc(l.Elems, w.isArray):
+			return Edits{w.insert(l.Elems[len(l.Elems)-1].At().End, ", "+more)}, true
 		}
-		return w.replace(k.Value.At(), "["+w.file.Text(k.Value.At())+", "+more+"]")
+		if _, comprehension := k.Value.(*syntax.Comprehension); !ok && !comprehension {
+			return nil, false
+		}
+		id := unused("all_tids", w.taken)
+		at := w.l.stmt.At().Start
+		wait := id + " = pl.system.task_dummy(deps=" + w.file.Text(k.Value.At()) + ")\n" + strings.Repeat(" ", int(at.Col)-1)
+		return Edits{w.insert(at, wait), w.replace(k.Value.At(), "["+id+", "+more+"]")}, true
 	}
 	text := "deps=[" + more + "]"
 	var end syntax.Pos // of the last argument
@@ -308,9 +405,37 @@ func (w *rewrite) depEdit() diag.Edit {
 		if w.l.form == plain {
 			text = ", " + text // after the kernel, which becomes the first argument
 		}
-		return w.insert(end, text)
+		return Edits{w.insert(end, text)}, true
 	}
-	return w.insert(end, ", "+text)
+	return Edits{w.insert(end, ", "+text)}, true
+}
+
+// isArray reports an array of TaskIds: the function makes it so.
+func (w *rewrite) isArray(x syntax.Expr) bool {
+	n, ok := x.(*syntax.Name)
+	found := false
+	syntax.Walk(w.l.around[0], func(y syntax.Node) bool {
+		if a, isAssign := y.(*syntax.Assign); ok && isAssign && len(a.Targets) == 1 {
+			if t, isName := a.Targets[0].(*syntax.Name); isName && t.ID == n.ID {
+				if c, isCall := a.Value.(*syntax.Call); isCall {
+					name, dsl := dslName(c)
+					found = found || dsl && name == "pl.create"
+				}
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+// unused is a name that is not taken; it is now.
+func unused(base string, taken map[string]bool) string {
+	name := base
+	for n := 2; taken[name]; n++ {
+		name = fmt.Sprint(base, n)
+	}
+	taken[name] = true
+	return name
 }
 
 func (w *rewrite) insert(at syntax.Pos, text string) diag.Edit {

@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,12 +28,15 @@ func Order(f *syntax.File, first, second diag.Span, carried bool) []Edits {
 // order writes the edits. With chain, the earlier launches also wait for each other from trip to trip, so that the last one stands for all.
 func order(f *syntax.File, a, b *launch, carried, chain bool) (Edits, bool) {
 	taken := namesIn(f)
-	wa := &rewrite{file: f, l: a}
+	wa := &rewrite{file: f, l: a, taken: taken}
 	wb := wa
-	if a.stmt != b.stmt {
-		wb = &rewrite{file: f, l: b}
+	if a.stmt == b.stmt && b.inner != nil {
+		wa.waits = b.inner
 	}
-	if !wa.name(taken) {
+	if a.stmt != b.stmt {
+		wb = &rewrite{file: f, l: b, taken: taken}
+	}
+	if !wa.name() {
 		return nil, false
 	}
 	// What both stand in, and what only the first stands in.
@@ -54,7 +58,7 @@ func order(f *syntax.File, a, b *launch, carried, chain bool) (Edits, bool) {
 		seedAt = a.around[i]
 	}
 	looped := carried || slices.ContainsFunc(own, isLoop)
-	if chain && !looped {
+	if chain && (!looped || a.inner != nil && wa != wb) {
 		return nil, false
 	}
 	wb.deps = append(wb.deps, wa.id)
@@ -72,6 +76,11 @@ func order(f *syntax.File, a, b *launch, carried, chain bool) (Edits, bool) {
 		}
 		es = append(es, more...)
 	}
+	more, ok := threads(f, wa, wb, taken)
+	if !ok {
+		return nil, false
+	}
+	es = append(es, more...)
 	if seedAt != nil && (wa.fresh || !boundBefore(a.around[0], wa.id, seedAt.At().Start)) {
 		at := seedAt.At().Start
 		es = append(es, wa.insert(at, wa.id+" = None\n"+strings.Repeat(" ", int(at.Col)-1)))
@@ -125,33 +134,39 @@ func Into(f *syntax.File, first, second diag.Span) []Edits {
 	return out
 }
 
-// Auto takes away the MANUAL scope around a launch, so that the runtime follows what its tasks write.
-func Auto(f *syntax.File, at diag.Span) Edits {
+// Auto takes away the MANUAL scopes around a launch, so that the runtime follows what its tasks write.
+func Auto(f *syntax.File, at diag.Span) (out Edits) {
 	l := findLaunch(f, at)
 	if l == nil {
 		return nil
 	}
+	w := &rewrite{file: f}
+	shift := map[int32]int32{} // by line: how far it moves to the left
 	for _, s := range l.around {
 		scope, ok := s.(*syntax.With)
 		if !ok || !isManual(scope) {
 			continue
 		}
-		w := &rewrite{file: f}
 		from, body := scope.At().Start, scope.Body[0].At().Start
 		indent := body.Col - from.Col
 		if body.Line == from.Line || indent <= 0 {
 			return nil
 		}
-		out := Edits{w.replace(syntax.Range{Start: syntax.Pos{Line: from.Line, Col: 1}, End: syntax.Pos{Line: body.Line, Col: 1}}, "")}
-		for line := body.Line; line <= scope.At().End.Line; line++ {
-			lead := syntax.Range{Start: syntax.Pos{Line: line, Col: 1}, End: syntax.Pos{Line: line, Col: 1 + indent}}
-			if strings.TrimSpace(f.Text(lead)) == "" {
-				out = append(out, w.replace(lead, ""))
-			}
+		out = append(out, w.replace(syntax.Range{Start: syntax.Pos{Line: from.Line, Col: 1}, End: syntax.Pos{Line: body.Line, Col: 1}}, ""))
+		for line := from.Line; line < body.Line; line++ {
+			delete(shift, line) // goes as a whole
 		}
-		return out
+		for line := body.Line; line <= scope.At().End.Line; line++ {
+			shift[line] += indent
+		}
 	}
-	return nil
+	for _, line := range slices.Sorted(maps.Keys(shift)) {
+		lead := syntax.Range{Start: syntax.Pos{Line: line, Col: 1}, End: syntax.Pos{Line: line, Col: 1 + shift[line]}}
+		if strings.TrimSpace(f.Text(lead)) == "" {
+			out = append(out, w.replace(lead, ""))
+		}
+	}
+	return out
 }
 
 func isManual(s *syntax.With) bool {
