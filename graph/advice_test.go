@@ -119,7 +119,7 @@ with pl.manual_scope():
 		string(sim.CodeScopeTasks): small(uint64(r.TaskWindow/2), 0, 0), string(sim.CodeHeap): small(0, r.Heap-1024, 0), string(sim.CodeDepPool): small(0, 0, uint64(r.DepPool-1)),
 	} {
 		v := testProgram(t, src, change)
-		if v.Passed || !strings.Contains(v.Diags.Error(), what) || !strings.Contains(v.Diags.Error(), "; it runs with PTO2_RING_TASK_WINDOW=") {
+		if v.Passed || !strings.Contains(v.Diags.Error(), what) || !strings.Contains(v.Diags.Error(), "write in [simulator] of Pto.toml: ") {
 			t.Errorf("%s: %v", what, v.Diags)
 		}
 	}

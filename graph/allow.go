@@ -36,6 +36,7 @@ var allowable = map[string][]diag.Code{
 	"RACE":      {check.CodeRace, check.CodeHostRace, sim.CodePredicateDep},
 	"DIRECTION": {check.CodeDirection, native.CodeInputWritten},
 	"LIFETIME":  {check.CodeLifetime, sim.CodeOutlives, sim.CodeReclaimed},
+	"BARRIER":   {check.CodeBarrier},
 	"NO_WRITE":  {sim.CodeNoWrite},
 	"UNWRITTEN": {kernels.CodeUnwritten, sim.CodeUnwritten, CodeUnwritten},
 	"ADVICE":    {check.CodeAdvice},

@@ -327,6 +327,7 @@ func (b *Builder) generate(t *Target, prog *ir.Program) (*Built, diag.List) {
 func (b *Builder) print(t *Target, prog, face *ir.Program) (*Built, diag.List) {
 	f, ds := lower.Lower(face, face.Lookup(t.Label.Func), b.Ops, lower.Options{NoManualAllocDeps: b.options(t.Label).NoManualAllocDeps})
 	if f == nil || ds.HasErrors() {
+		b.mendBuild(t, ds)
 		return nil, ds
 	}
 	if ds.Add(orch.Check(f, b.Profile)...); ds.HasErrors() {

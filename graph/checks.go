@@ -60,12 +60,13 @@ func namesOf(built *Built) check.Names {
 		}
 		return true
 	})
-	n.Params = make([][]check.Param, len(built.Plan.Kernels))
+	n.Params, n.Barrier = make([][]check.Param, len(built.Plan.Kernels)), make([]bool, len(built.Plan.Kernels))
 	for _, k := range built.Plan.Kernels {
 		f := built.Program.Lookup(k.Func)
 		if f == nil || k.ID < 0 || k.ID >= len(n.Params) {
 			continue
 		}
+		n.Barrier[k.ID] = callsOp(f, "system.syncall")
 		declared := built.Target.Program.Lookup(k.Func) // the passes correct directions
 		for _, p := range f.Params {
 			if _, ok := p.Var.Typ.(*ir.TensorType); !ok {
@@ -83,4 +84,18 @@ func namesOf(built *Built) check.Names {
 		}
 	}
 	return n
+}
+
+// callsOp reports that the body of a function has an op.
+func callsOp(f *ir.Function, op string) bool {
+	found := false
+	ir.Inspect(f.Body, func(s ir.Stmt) bool {
+		ir.Exprs(s, func(e ir.Expr) bool {
+			c, ok := e.(*ir.OpCall)
+			found = found || ok && c.Op == op
+			return !found
+		})
+		return !found
+	})
+	return found
 }

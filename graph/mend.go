@@ -11,6 +11,7 @@ import (
 	"github.com/ptobuild/ptobuild/ir/lang"
 	"github.com/ptobuild/ptobuild/ir/lang/edit"
 	"github.com/ptobuild/ptobuild/ir/lang/syntax"
+	"github.com/ptobuild/ptobuild/passes/lower"
 	"github.com/ptobuild/ptobuild/runtime/check"
 	"github.com/ptobuild/ptobuild/runtime/exec"
 )
@@ -31,14 +32,21 @@ func (t *Tester) mend(ctx context.Context, built *Built, job *exec.Job, first *c
 		if d.Should == ir.In {
 			continue
 		}
-		if src := t.parsed(d.Param.Pos.File); src != nil {
-			if es := edit.Direction(src, d.Param.Pos, d.Param.Name, d.Should.String()); len(es) > 0 && t.changed(ctx, built, es) != nil {
+		if src := t.Builder.parsed(d.Param.Pos.File); src != nil {
+			if es := edit.Direction(src, d.Param.Pos, d.Param.Name, d.Should.String()); len(es) > 0 && t.Builder.changed(ctx, built.Target, es) != nil {
 				d.Diag.Edits = es
 			}
 		}
 	}
+	for _, x := range first.report.Barriers {
+		if src := t.Builder.parsed(x.Site.File); src != nil {
+			if es := edit.Keyword(src, x.Site, "sync_start", "True"); len(es) > 0 && t.Builder.changed(ctx, built.Target, es) != nil {
+				x.Diag.Edits = es
+			}
+		}
+	}
 	for i, l := range first.report.Lifetimes {
-		src := t.parsed(l.User.Site.File)
+		src := t.Builder.parsed(l.User.Site.File)
 		if src == nil || l.Maker.Task < 0 || i == maxMended {
 			continue
 		}
@@ -54,7 +62,7 @@ func (t *Tester) mend(ctx context.Context, built *Built, job *exec.Job, first *c
 		if i == maxMended || ctx.Err() != nil {
 			return
 		}
-		for _, m := range Remedies(r, t.parsed, func(name string) diag.Span { return definition(built, name) }) {
+		for _, m := range Remedies(r, t.Builder.parsed, func(name string) diag.Span { return definition(built, name) }) {
 			if t.helps(ctx, built, job, first, m.Edits) {
 				r.Diag.Hint, r.Diag.Edits = m.Hint, m.Edits
 				break
@@ -121,6 +129,7 @@ func Remedies(r *check.Race, parsed func(file string) *syntax.File, kernel func(
 			for _, es := range edit.Into(file, r.First.Site, r.Second.Site) {
 				out = append(out, Remedy{es, fmt.Sprintf("move %s into the MANUAL scope and make it wait for %s: %s", &r.Second, &r.First, r.Why())})
 			}
+			through()
 			out = append(out, Remedy{edit.Auto(file, r.First.Site), "let the runtime track the tasks of the scope: " + r.Why()})
 			out = append(out, Remedy{edit.Auto(file, r.Second.Site), "let the runtime track the tasks of the scope: " + r.Why()})
 		}
@@ -138,7 +147,9 @@ func Remedies(r *check.Race, parsed func(file string) *syntax.File, kernel func(
 			out = append(out, Remedy{edit.Managed(src, r.Made), "let the runtime track the tensor: " + r.Why()})
 		}
 	}
-	through()
+	if r.Cause != check.CauseManual {
+		through()
+	}
 	return slices.DeleteFunc(out, func(m Remedy) bool { return len(m.Edits) == 0 })
 }
 
@@ -151,8 +162,8 @@ func definition(built *Built, kernel string) diag.Span {
 }
 
 // parsed is the tree of a source file, nil when there is none.
-func (t *Tester) parsed(name string) *syntax.File {
-	src := t.Builder.WS.Source(name)
+func (b *Builder) parsed(name string) *syntax.File {
+	src := b.WS.Source(name)
 	if src == nil {
 		return nil
 	}
@@ -163,14 +174,34 @@ func (t *Tester) parsed(name string) *syntax.File {
 	return f
 }
 
+// mendBuild looks for changes with which a program builds that uses a TaskId after its scope.
+func (b *Builder) mendBuild(target *Target, ds diag.List) {
+	if b.read != nil { // it is a trial itself
+		return
+	}
+	for _, d := range ds {
+		src := b.parsed(d.Span.File)
+		if d.Code != lower.CodeClosedScope || len(d.Related) == 0 || src == nil || len(d.Edits) > 0 {
+			continue
+		}
+		producer := d.Related[0].Span
+		for _, es := range append(edit.Into(src, producer, d.Span), edit.Auto(src, producer)) {
+			if len(es) > 0 && b.changed(context.Background(), target, es) != nil {
+				d.Edits = es
+				break
+			}
+		}
+	}
+}
+
 // changed builds the target with a change, nil when that fails.
-func (t *Tester) changed(ctx context.Context, built *Built, edits []diag.Edit) *Built {
-	b := t.Builder.edited(edits)
-	targets, ds := b.FileTargets(built.Target.Source)
+func (b *Builder) changed(ctx context.Context, target *Target, edits []diag.Edit) *Built {
+	b = b.edited(edits)
+	targets, ds := b.FileTargets(target.Source)
 	if ds.HasErrors() {
 		return nil
 	}
-	i := slices.IndexFunc(targets, func(x *Target) bool { return x.Label == built.Target.Label })
+	i := slices.IndexFunc(targets, func(x *Target) bool { return x.Label == target.Label })
 	if i < 0 {
 		return nil
 	}
@@ -183,7 +214,7 @@ func (t *Tester) changed(ctx context.Context, built *Built, edits []diag.Edit) *
 
 // helps tries a change.
 func (t *Tester) helps(ctx context.Context, built *Built, job *exec.Job, first *checkedResult, edits []diag.Edit) bool {
-	changed := t.changed(ctx, built, edits)
+	changed := t.Builder.changed(ctx, built.Target, edits)
 	if changed == nil {
 		return false
 	}

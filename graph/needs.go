@@ -143,18 +143,41 @@ func (n *Needs) Lines() []string {
 	return lines
 }
 
-// setting writes the needs as PTO2_RING_* values.
-func (n *Needs) setting() string {
-	ring := func(f func(r *RingNeeds) string, unused string) string {
-		s := []string{unused, unused, unused, unused}
-		for i := range n.Rings {
-			s[n.Rings[i].Ring] = f(&n.Rings[i])
-		}
-		return strings.Join(s, ",")
+// setting writes what of the needs a machine does not have, as settings of [simulator] and as the variables of a device.
+func (n *Needs) setting(m sim.Config) string {
+	m, err := sim.Complete(m)
+	if err != nil {
+		return ""
 	}
-	return "PTO2_RING_TASK_WINDOW=" + ring(func(r *RingNeeds) string { return fmt.Sprint(r.TaskWindow) }, "4") +
-		" PTO2_RING_HEAP=" + ring(func(r *RingNeeds) string { return fmt.Sprint(r.Heap) }, "1024") +
-		" PTO2_RING_DEP_POOL=" + ring(func(r *RingNeeds) string { return fmt.Sprint(r.DepPool) }, "1")
+	var settings, variables []string
+	ring := func(name, variable string, has func(*sim.Rings) uint64, needs func(*RingNeeds) uint64) {
+		short := false
+		v := make([]string, len(m.Limits.Rings))
+		for i := range m.Limits.Rings {
+			x := has(&m.Limits.Rings[i])
+			for k := range n.Rings {
+				if r := &n.Rings[k]; r.Ring == i && needs(r) > x {
+					x, short = needs(r), true
+				}
+			}
+			v[i] = fmt.Sprint(x)
+		}
+		if short {
+			settings = append(settings, name+" = ["+strings.Join(v, ", ")+"]")
+			variables = append(variables, variable+"="+strings.Join(v, ","))
+		}
+	}
+	ring("task_window", "PTO2_RING_TASK_WINDOW", func(r *sim.Rings) uint64 { return uint64(r.TaskWindow) }, func(r *RingNeeds) uint64 { return uint64(r.TaskWindow) })
+	ring("heap", "PTO2_RING_HEAP", func(r *sim.Rings) uint64 { return r.Heap }, func(r *RingNeeds) uint64 { return r.Heap })
+	ring("dep_pool", "PTO2_RING_DEP_POOL", func(r *sim.Rings) uint64 { return uint64(r.DepPool) }, func(r *RingNeeds) uint64 { return uint64(r.DepPool) })
+	if n.Map > m.Limits.MapEntries {
+		settings = append(settings, fmt.Sprintf("map_entries = %d", n.Map))
+	}
+	text := strings.Join(settings, " and ")
+	if len(variables) > 0 {
+		text += "; on a device: " + strings.Join(variables, " ")
+	}
+	return text
 }
 
 // tellNeeds adds to the error of a full ring what the program needs.
@@ -164,7 +187,10 @@ func (t *Tester) tellNeeds(ctx context.Context, engine exec.Engine, job *exec.Jo
 		return
 	}
 	if n, err := t.needs(ctx, engine, job); err == nil {
-		ds[i].Hint += "; it runs with " + n.setting()
+		if s := n.setting(job.Machine); s != "" {
+			instead, _, _ := strings.Cut(ds[i].Hint, ", or raise ")
+			ds[i].Hint = instead + ", or write in [simulator] of Pto.toml: " + s
+		}
 	}
 }
 

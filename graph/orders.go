@@ -47,13 +47,15 @@ func (t *Tester) explore(ctx context.Context, engine exec.Engine, test *TestConf
 	}
 	hand := built.Target.Hand != nil
 	races := exactOnes(first.report)
-	if hand { // what its kernels touch is not known, so no race is certain before an order shows it
+	shown := func(r *check.Race) bool { return len(r.Diag.Related) > 1 }
+	var any *difference // which of several races it comes from is not known
+	if hand {           // what its kernels touch is not known, so no race is certain before an order shows it
 		races = first.report.Races
 	}
 	late := func() error {
 		for _, r := range races[:min(len(races), maxMended)] {
 			for _, p := range r.Pairs {
-				if len(r.Diag.Related) > 1 { // shown already
+				if shown(r) {
 					break
 				}
 				_, odd, err := run([]exec.Schedule{{Policy: sim.Late, Seed: uint64(p[0])}})
@@ -77,12 +79,19 @@ func (t *Tester) explore(ctx context.Context, engine exec.Engine, test *TestConf
 		if err != nil {
 			return nil, nil, err
 		}
+		for i := range got {
+			if d := stale(first, &got[i], job.Schedules[from+i], built.Target.Label); d != nil {
+				return results, diag.List{d}, nil
+			}
+		}
 		if odd != nil {
 			lives := first.report.Lifetimes
 			switch {
-			case slices.ContainsFunc(races, func(r *check.Race) bool { return len(r.Diag.Related) > 1 }): // shown already
-			case len(races) > 0:
+			case slices.ContainsFunc(races, shown):
+			case len(races) == 1:
 				odd.shows(races[0].Diag, built, job, e)
+			case len(races) > 0:
+				any = odd
 			case len(lives) > 0: // it is gone in this order: no mere danger
 				lives[0].Diag.Severity = diag.Error
 				odd.shows(lives[0].Diag, built, job, e)
@@ -93,10 +102,45 @@ func (t *Tester) explore(ctx context.Context, engine exec.Engine, test *TestConf
 		}
 		results = append(results, got[:min(len(got), keepResults-len(results))]...)
 	}
-	if job.HasExternal() { // C++ kernels ran in the job's orders only
-		return results, nil, nil
+	if !job.HasExternal() { // C++ kernels ran in the job's orders only
+		if err := late(); err != nil {
+			return nil, nil, err
+		}
 	}
-	return results, nil, late()
+	if any != nil && !slices.ContainsFunc(races, shown) {
+		any.shows(races[0].Diag, built, job, e)
+	}
+	return results, nil, nil
+}
+
+// stale looks for a predicate that read another value than in program order. A race that explains it gets the order as evidence, and else it is reported itself.
+func stale(first *checkedResult, r *exec.Result, s exec.Schedule, l Label) *diag.Diagnostic {
+	n := min(len(first.Operands), len(r.Operands))
+	for i := range n {
+		was, is := first.Operands[i], r.Operands[i]
+		if was.Task != is.Task { // the orchestration took another way
+			return nil
+		}
+		if was.Value == is.Value {
+			continue
+		}
+		repeat := replay(s, l)
+		known := false
+		for _, x := range first.report.Races {
+			if x.Cause != check.CausePredicate || x.Second.Site != is.Site {
+				continue
+			}
+			if known = true; len(x.Diag.Related) == 1 { // no evidence yet
+				x.Diag.WithRelated(x.Diag.Span, "%s shows it: the predicate reads %d, in program order %d; `%s` repeats it", s, is.Value, was.Value, repeat)
+			}
+		}
+		if known || len(exactOnes(first.report)) > 0 { // it follows from another race
+			continue
+		}
+		return diag.Errorf(sim.CodePredicateDep, is.Site, "the predicate of task %d reads %d in %s, and %d in program order; `%s` repeats it", is.Task, is.Value, s, was.Value, repeat).
+			WithHint("make the task wait for the one that writes the operand: add its id to deps=")
+	}
+	return nil
 }
 
 // programOrder is the expectation that no order of the tasks changes the result.

@@ -17,6 +17,7 @@ import (
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/internal/npy"
 	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/passes/lower"
 	"github.com/ptobuild/ptobuild/runtime/check"
 	"github.com/ptobuild/ptobuild/runtime/exec"
 	"github.com/ptobuild/ptobuild/runtime/native"
@@ -88,11 +89,26 @@ func (t *Tester) run(ctx context.Context, test *TestConfig, target *Target, v *V
 	if ds.HasErrors() {
 		return ds
 	}
-	ds = append(ds, t.runBuilt(ctx, test, built, v)...)
+	more := t.runBuilt(ctx, test, built, v)
+	ds = append(slices.DeleteFunc(ds, func(d *diag.Diagnostic) bool { return shown(d, more) }), more...)
 	if again, still := t.verdictKey(test, target); known && still && again == key && !ds.HasErrors() {
 		t.remember(ctx, key, target, v)
 	}
 	return ds
+}
+
+// Foretells reports a warning of the compiler about what a run may show: the report of the run, which knows more, takes its place.
+func Foretells(d *diag.Diagnostic) bool { return d.Code == lower.CodeUnfencedRead }
+
+// Shown reports that a run has shown what the warning d foretells.
+func Shown(d *diag.Diagnostic, verdicts []*Verdict) bool {
+	return slices.ContainsFunc(verdicts, func(v *Verdict) bool { return shown(d, v.Diags) })
+}
+
+func shown(d *diag.Diagnostic, run diag.List) bool {
+	return Foretells(d) && slices.ContainsFunc(run, func(x *diag.Diagnostic) bool {
+		return x.Code == check.CodeHostRace && x.Span.Line == d.Span.Line && x.Span.File == d.Span.File
+	})
 }
 
 // runBuilt runs a test of a built target.

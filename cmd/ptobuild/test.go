@@ -136,7 +136,8 @@ func (a *app) test(ctx context.Context, args []string, f testFlags) error {
 	if err != nil {
 		return a.fail(diag.AsList(err, native.CodeToolchain), ws, exitInternal)
 	}
-	a.ui.Report(res.Diagnostics, ws.Source)
+	// What a test may show is told when it did not.
+	a.ui.Report(slices.DeleteFunc(slices.Clone(res.Diagnostics), graph.Foretells), ws.Source)
 	res.Tests = make([]*graph.Verdict, len(tests))
 	width := 0
 	for _, x := range tests {
@@ -164,6 +165,8 @@ func (a *app) test(ctx context.Context, args []string, f testFlags) error {
 		return err
 	}
 	a.ui.Status("")
+	res.Diagnostics = slices.DeleteFunc(res.Diagnostics, func(d *diag.Diagnostic) bool { return graph.Shown(d, res.Tests) })
+	a.ui.Report(slices.DeleteFunc(slices.Clone(res.Diagnostics), func(d *diag.Diagnostic) bool { return !graph.Foretells(d) }), ws.Source)
 	if every && !slices.ContainsFunc(res.Tests, func(v *graph.Verdict) bool { return !v.Passed }) {
 		unused := b.Unused(res.Tests)
 		res.Diagnostics.Add(unused...)

@@ -50,8 +50,15 @@ func (r *Renderer) Render(w io.Writer, l List) {
 		fmt.Fprintf(w, "%s: %s\n", r.paint(color, head), r.paint(bold, d.Message))
 		r.snippet(w, lines, d.Span, color)
 		for _, rel := range d.Related {
-			fmt.Fprintf(w, "%s: %s: %s\n", rel.Span, r.paint(blue, "note"), rel.Message)
-			r.snippet(w, lines, rel.Span, blue)
+			if rel.Span != d.Span {
+				fmt.Fprintf(w, "%s: %s: %s\n", rel.Span, r.paint(blue, "note"), rel.Message)
+				r.snippet(w, lines, rel.Span, blue)
+			}
+		}
+		for _, rel := range d.Related {
+			if rel.Span == d.Span { // the line is shown already
+				fmt.Fprintf(w, "  %s %s\n", r.paint(blue, "= note:"), rel.Message)
+			}
 		}
 		if d.Hint != "" {
 			fmt.Fprintf(w, "  %s %s\n", r.paint(blue, "= help:"), d.Hint)

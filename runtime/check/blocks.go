@@ -49,6 +49,32 @@ func (r *run) blocks() diag.List {
 	return l
 }
 
+// Barrier is a launch whose blocks wait for each other.
+type Barrier struct {
+	Site sim.Site
+	Diag *diag.Diagnostic
+}
+
+// barriers reports launches of kernels whose blocks wait for each other, which nothing starts together: those that have a core keep it until the others have
+// come, and these may find none.
+func (r *run) barriers() (l []*Barrier) {
+	seen := map[sim.Site]bool{}
+	for i := range r.graph.Nodes {
+		n := &r.graph.Nodes[i]
+		if n.Kind != sim.NodeTask || n.Blocks < 2 || n.Sync || seen[n.Site] {
+			continue
+		}
+		for _, id := range n.Kernels {
+			if id >= 0 && int(id) < len(r.names.Barrier) && r.names.Barrier[id] && !seen[n.Site] {
+				seen[n.Site] = true
+				l = append(l, &Barrier{n.Site, diag.Warningf(CodeBarrier, n.Site, "the %d blocks of %s wait for each other (pl.system.syncall), but they do not start together: some may hold the cores that the others need",
+					n.Blocks, r.task(n)).WithHint("launch them with sync_start=True")})
+			}
+		}
+	}
+	return l
+}
+
 func (r *run) blockRace(n *sim.Node, x, y *sim.Touch) *diag.Diagnostic {
 	if x.Block > y.Block {
 		x, y = y, x

@@ -20,6 +20,7 @@ import (
 type Names struct {
 	Entries []string              // entry tensors
 	Params  [][]Param             // by kernel id: its tensor parameters
+	Barrier []bool                // by kernel id: its blocks wait for each other
 	Made    map[sim.Site][]string // by the place of an allocation: the buffers that it makes
 	// Cpp: the orchestration is hand-written C++, and what to do is told in its terms.
 	Cpp bool
@@ -38,6 +39,7 @@ type Report struct {
 	Races      []*Race
 	Directions []*Direction
 	Lifetimes  []*Lifetime
+	Barriers   []*Barrier
 	Other      diag.List // everything else
 	// Atomics: tasks add atomically to the same memory. Nothing fixes their order, so sums of floats may differ in their last bits.
 	Atomics bool
@@ -55,6 +57,9 @@ func (r *Report) Diags() diag.List {
 	for _, x := range r.Lifetimes {
 		l.Add(x.Diag)
 	}
+	for _, x := range r.Barriers {
+		l.Add(x.Diag)
+	}
 	return append(l, r.Other...)
 }
 
@@ -63,6 +68,7 @@ func (r *Report) Drop(f func(*diag.Diagnostic) bool) {
 	r.Races = slices.DeleteFunc(r.Races, func(x *Race) bool { return f(x.Diag) })
 	r.Directions = slices.DeleteFunc(r.Directions, func(x *Direction) bool { return f(x.Diag) })
 	r.Lifetimes = slices.DeleteFunc(r.Lifetimes, func(x *Lifetime) bool { return f(x.Diag) })
+	r.Barriers = slices.DeleteFunc(r.Barriers, func(x *Barrier) bool { return f(x.Diag) })
 	r.Other = slices.DeleteFunc(r.Other, f)
 }
 
@@ -143,6 +149,7 @@ func Run(rt *sim.Runtime, names Names) *Report {
 	rep.Lifetimes = r.lifetimes(o)
 	o.budget = maxWork
 	rep.Other.Add(r.blocks()...)
+	rep.Barriers = r.barriers()
 	rep.Races, rep.Directions = r.races(o), r.directions()
 	// A missing edge to the maker of a buffer is a race with it too: one report is enough.
 	rep.Lifetimes = slices.DeleteFunc(rep.Lifetimes, func(l *Lifetime) bool {

@@ -10,4 +10,5 @@ const (
 	CodeTooMuch   diag.Code = "PTO-R083" // the search was given up
 	CodeDirection diag.Code = "PTO-R084" // a kernel does to an argument what its direction does not say
 	CodeAdvice    diag.Code = "PTO-R085" // something makes the program slower than it has to be
+	CodeBarrier   diag.Code = "PTO-R086" // blocks wait for each other, and nothing starts them together
 )

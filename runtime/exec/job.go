@@ -76,6 +76,8 @@ type Result struct {
 	Tasks   int
 	Stats   sim.Stats
 	Effects [][]Write // of kernels written in C++, call by call
+	// Operands are what the predicates read; not of the compiled C++.
+	Operands []sim.Operand
 }
 
 // Failed reports that the run did not end normally.

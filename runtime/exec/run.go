@@ -67,7 +67,7 @@ func KernelDirs(job *Job) [][]ir.ParamDir {
 // Finish runs what is left and takes the results out of the runtime's memory.
 func Finish(rt *sim.Runtime, entry []sim.Tensor) Result {
 	_ = rt.Finish() // Diagnostics has its error
-	res := Result{Trace: rt.Trace(), Diags: rt.Diagnostics(), Tasks: rt.Stats().Tasks, Stats: rt.Stats()}
+	res := Result{Trace: rt.Trace(), Diags: rt.Diagnostics(), Tasks: rt.Stats().Tasks, Stats: rt.Stats(), Operands: rt.Operands()}
 	for _, t := range entry {
 		res.Outputs = append(res.Outputs, append([]byte(nil), rt.Memory().Bytes(t.Addr, t.Size)...))
 	}

@@ -24,6 +24,7 @@ type Node struct {
 	Task    TaskKind
 	Kernels [3]int32
 	Blocks  int32
+	Sync    bool // the blocks start together
 	Manual  bool // submitted in a MANUAL scope
 	Early   bool // early resolve was allowed
 	DumpAll bool // all arguments are marked for a dump
@@ -118,6 +119,7 @@ func (g *Graph) add(r *Runtime, a *TaskArgs, t *task) {
 		Kind: NodeTask, ID: t.id, Ordinal: int(t.ordinal), Task: t.kind, Kernels: t.kernels, Blocks: t.blocks, Manual: r.inManual(),
 		Args: g.args.copy(t.args), Preds: g.edges.copy(g.preds), Site: t.site,
 	}
+	n.Sync = a.SyncStart
 	n.Early, n.DumpAll, n.Dump, n.Scalars = a.EarlyResolve, a.DumpAll, slices.Clone(a.Dump), slices.Clone(a.Scalars)
 	if t.kind == KindAlloc {
 		n.Kind, n.Ordinal = NodeAlloc, -1

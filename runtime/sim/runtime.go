@@ -57,10 +57,11 @@ type Runtime struct {
 	workers     []worker                   // of the policy Parallel
 	writers     map[[3]int32]*kernelWrites // only with Config.Check
 
-	u32s    arena[uint32]
-	tensors arena[Tensor]
-	scratch region
-	found   []*task // writers that an element access waits for
+	u32s     arena[uint32]
+	tensors  arena[Tensor]
+	scratch  region
+	found    []*task // writers that an element access waits for
+	operands []Operand
 	// allocArgs is the argument list of the allocation in progress.
 	allocArgs []Arg
 }

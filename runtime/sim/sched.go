@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/ptobuild/ptobuild/ir"
 )
@@ -247,7 +248,17 @@ func (r *Runtime) advance() bool {
 
 // skip retires a task whose predicate is false.
 func (r *Runtime) skip(t *task) bool {
-	if !t.pred.on || r.holds(&t.pred) {
+	if !t.pred.on {
+		return false
+	}
+	v := r.operand(&t.pred)
+	runs := t.pred.holds(v)
+	if t.operand == 0 {
+		r.operands = append(r.operands, Operand{})
+		t.operand = int32(len(r.operands))
+	}
+	r.operands[t.operand-1] = Operand{int(t.ordinal), t.site, v, runs} // the last time counts
+	if runs {
 		return false
 	}
 	t.start, t.finish = r.machine.now, r.machine.now
@@ -260,11 +271,28 @@ func (r *Runtime) skip(t *task) bool {
 }
 
 // holds evaluates a predicate: the element's bits are sign-extended whatever its type, as the scheduler does.
-func (r *Runtime) holds(p *predicate) bool {
+// Operand is what the scheduler read for the predicate of a task, at its dispatch.
+type Operand struct {
+	Task  int
+	Site  Site
+	Value int64
+	Runs  bool
+}
+
+// Operands lists what the predicates of a run read, by task.
+func (r *Runtime) Operands() []Operand {
+	return slices.SortedFunc(slices.Values(r.operands), func(a, b Operand) int { return cmp.Compare(a.Task, b.Task) })
+}
+
+// operand reads the element that a predicate is about.
+func (r *Runtime) operand(p *predicate) int64 {
 	b := r.mem.Bytes(p.addr, uint64(p.dtype.Bytes()))
 	v := int64(load(b))
 	shift := 64 - 8*len(b)
-	v = v << shift >> shift
+	return v << shift >> shift
+}
+
+func (p *predicate) holds(v int64) bool {
 	c := cmp.Compare(v, p.target)
 	switch p.op {
 	case ir.Eq:

@@ -21,6 +21,7 @@ type task struct {
 	inScope bool // its scope is open
 	sync    bool
 	pred    predicate
+	operand int32 // what it read, in Runtime.operands; counted from 1
 
 	heapStart, heapEnd uint64 // its part of the ring's heap, as cumulative byte counts
 	submitted          uint64 // virtual times
@@ -45,7 +46,7 @@ type task struct {
 // reset empties a slot for its next task but keeps the capacity of its lists. The mark stays: it is compared with a number that only grows.
 func (t *task) reset() {
 	t.ordinal, t.node, t.pending, t.fanout, t.entries = 0, -1, 0, 0, 0
-	t.done, t.pred.on = false, false
+	t.done, t.pred.on, t.operand = false, false, 0
 	t.readyAt, t.start, t.finish, t.readBy, t.depth = 0, 0, 0, 0, 0
 	t.placed, t.running = 0, 0
 	t.times, t.ran, t.args, t.scalars, t.producers = t.times[:0], t.ran[:0], t.args[:0], t.scalars[:0], t.producers[:0]

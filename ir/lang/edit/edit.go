@@ -375,6 +375,15 @@ func (w *rewrite) depEdits() (Edits, bool) {
 			continue
 		}
 		l, ok := k.Value.(*syntax.List)
+		if ok {
+			left := slices.DeleteFunc(slices.Clone(w.deps), func(id string) bool {
+				return slices.ContainsFunc(l.Elems, func(x syntax.Expr) bool { return w.file.Text(x.At()) == id })
+			})
+			if len(left) == 0 {
+				return nil, true
+			}
+			more = strings.Join(left, ", ")
+		}
 		switch {
 		case ok && len(l.Elems) == 0:
 			return Edits{w.replace(l.At(), "["+more+"]")}, true
@@ -390,15 +399,7 @@ func (w *rewrite) depEdits() (Edits, bool) {
 		return Edits{w.insert(at, wait), w.replace(k.Value.At(), "["+id+", "+more+"]")}, true
 	}
 	text := "deps=[" + more + "]"
-	var end syntax.Pos // of the last argument
-	for _, a := range c.Args {
-		end = a.At().End
-	}
-	for _, k := range c.Keywords {
-		if before(end, k.At().End) {
-			end = k.At().End
-		}
-	}
+	end := w.lastArgument()
 	if end == (syntax.Pos{}) {
 		end = c.End
 		end.Col--
@@ -436,6 +437,32 @@ func unused(base string, taken map[string]bool) string {
 	}
 	taken[name] = true
 	return name
+}
+
+// Keyword adds a keyword argument to the call of the launch at a place.
+func Keyword(f *syntax.File, at diag.Span, name, value string) Edits {
+	l := findLaunch(f, at)
+	if l == nil || l.form == plain || slices.ContainsFunc(l.call.Keywords, func(k syntax.Keyword) bool { return k.Name == name }) {
+		return nil
+	}
+	w := &rewrite{file: f, l: l}
+	if end := w.lastArgument(); end != (syntax.Pos{}) {
+		return Edits{w.insert(end, ", "+name+"="+value)}
+	}
+	return nil
+}
+
+// lastArgument is where the last argument of the call ends; no place when there is none.
+func (w *rewrite) lastArgument() (end syntax.Pos) {
+	for _, a := range w.l.call.Args {
+		end = a.At().End
+	}
+	for _, k := range w.l.call.Keywords {
+		if before(end, k.At().End) {
+			end = k.At().End
+		}
+	}
+	return end
 }
 
 func (w *rewrite) insert(at syntax.Pos, text string) diag.Edit {

@@ -5,6 +5,7 @@ import (
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ir/lang/eval"
 	"github.com/ptobuild/ptobuild/ir/lang/syntax"
+	"strings"
 )
 
 // body reads one function: its signature, then its statements.
@@ -273,9 +274,13 @@ func (b *body) value(name string, old *binding, n syntax.Node) (ir.Expr, bool) {
 	}
 	if v, ok := old.expr.(*ir.Var); ok && !old.alias && ir.IsTaskID(v.Typ) {
 		if l := old.region.loopOutside(b.region); l != nil && b.mode != Dump {
-			b.errorf(CodeOutOfScope, n, "TaskId '%s' is used outside its defining scope: it is first assigned in a loop that has ended, so an edge to it cannot be honored", name).
+			d := b.errorf(CodeOutOfScope, n, "TaskId '%s' is used outside its defining scope: it is first assigned in a loop that has ended, so an edge to it cannot be honored", name).
 				WithRelated(old.at, "'%s' is assigned here", name).
-				WithHint("assign `%s = None` before the loop, or collect the ids in pl.array.create(N, pl.TASK_ID)", name)
+				WithHint("assign `%s = None` before the loop to wait for its last trip, or collect the ids in pl.array.create(N, pl.TASK_ID)", name)
+			if at := l.at; at.Col > 0 {
+				at.EndLine, at.EndCol = at.Line, at.Col
+				d.Edits = []diag.Edit{{Span: at, Text: name + " = None\n" + strings.Repeat(" ", int(at.Col)-1)}}
+			}
 			return nil, false
 		}
 	}

@@ -16,6 +16,7 @@ type launch struct {
 	failed bool
 
 	depsNode, predicateNode, dumpsNode, coreNode syntax.Expr
+	predicate                                    syntax.Keyword
 }
 
 func (b *body) launch(path string) *launch { return &launch{b: b, path: path} }
@@ -28,7 +29,7 @@ func (l *launch) keyword(k syntax.Keyword) {
 	case "deps":
 		l.depsNode = k.Value
 	case "predicate":
-		l.predicateNode = k.Value
+		l.predicateNode, l.predicate = k.Value, k
 	case "dumps":
 		l.dumpsNode = k.Value
 	case "core_num":
@@ -89,7 +90,7 @@ func (l *launch) finish() bool {
 		l.failed = l.failed || !ok
 	}
 	if l.predicateNode != nil {
-		p, ok := b.predicate(l.predicateNode, l.out.Deps, l.depsNode == nil || !l.failed)
+		p, ok := b.predicate(l.predicate, l.out.Deps, l.depsNode, l.depsNode == nil || !l.failed)
 		l.out.Predicate = p
 		l.failed = l.failed || !ok
 	}
@@ -120,7 +121,11 @@ func (b *body) deps(x syntax.Expr, path string) ([]ir.Expr, bool) {
 	}
 	list, ok := x.(*syntax.List)
 	if !ok {
-		b.errorf(CodeDeps, x, "deps= must be a list literal of TaskIds").WithHint("write deps=[tid]")
+		d := b.errorf(CodeDeps, x, "deps= must be a list literal of TaskIds").WithHint("write deps=[tid]")
+		if name, isName := x.(*syntax.Name); isName {
+			d.WithHint("write deps=[%s]", name.ID)
+			d.Edits = []diag.Edit{{Span: b.at(x), Text: "[" + name.ID + "]"}}
+		}
 		return nil, false
 	}
 	var entries []ir.Expr
@@ -177,7 +182,9 @@ func (b *body) depEntry(n syntax.Expr) (ir.Expr, bool) {
 	case ir.IsTensor(t):
 		d := b.errorf(CodeDeps, n, "bare tensor names are not allowed in deps=; use the TaskId of the task that wrote the tensor")
 		if v, isVar := e.(*ir.Var); isVar && b.producers[v] != nil && b.producers[v].Hint != "_" {
-			d.WithHint("'%s' was written by the task '%s': write deps=[%s]", v.Hint, b.producers[v].Hint, b.producers[v].Hint)
+			tid := b.producers[v].Hint
+			d.WithHint("'%s' was written by the task '%s': write deps=[%s]", v.Hint, tid, tid)
+			d.Edits = []diag.Edit{{Span: b.at(n), Text: tid}}
 		} else {
 			d.WithHint("`out, tid = pl.submit(…)` gives the TaskId")
 		}
@@ -247,7 +254,8 @@ func (b *body) depsBuffer(entries []ir.Expr, nodes []syntax.Expr, x syntax.Node)
 }
 
 // predicate reads predicate=(t[i, …] OP literal). It is kept as an expression and never evaluated by the orchestration (mission document 004).
-func (b *body) predicate(x syntax.Expr, deps []ir.Expr, depsKnown bool) (ir.Expr, bool) {
+func (b *body) predicate(k syntax.Keyword, deps []ir.Expr, depsNode syntax.Expr, depsKnown bool) (ir.Expr, bool) {
+	x := k.Value
 	if b.mode == Dump {
 		return b.expr(x)
 	}
@@ -294,7 +302,8 @@ func (b *body) predicate(x syntax.Expr, deps []ir.Expr, depsKnown bool) (ir.Expr
 	switch ir.ElemDType(read.Typ) {
 	case ir.INT8, ir.INT16, ir.INT32, ir.INT64:
 	default:
-		b.errorf(CodePredicate, node, "predicate= must compare an element of a signed 8/16/32/64-bit integer tensor, got dtype %s", ir.ElemDType(read.Typ))
+		b.errorf(CodePredicate, node, "predicate= must compare an element of a signed 8/16/32/64-bit integer tensor, got dtype %s", ir.ElemDType(read.Typ)).
+			WithHint("the scheduler compares the element's bits as a signed integer: let a kernel write the decision into a tensor of pl.INT32")
 		return nil, false
 	}
 	if idx, isTuple := read.Args[1].(*ir.MakeTuple); isTuple {
@@ -313,12 +322,31 @@ func (b *body) predicate(x syntax.Expr, deps []ir.Expr, depsKnown bool) (ir.Expr
 				d.WithHint("give the TaskId of that task a name and list it in deps=: else the predicate may see the tensor before it is written")
 			} else {
 				d.WithHint("write deps=[%s]: else the predicate may see the tensor before it is written", tid.Hint)
+				d.Edits = b.addDep(depsNode, &k, tid.Hint)
 			}
 			return nil, false
 		}
 	}
 	e, ok := b.binary(op, lx, ly, c.X, c.Ys[0], c)
 	return e, ok
+}
+
+// addDep is the change that adds a TaskId to deps=, or writes deps= before the keyword argument k when there is none.
+func (b *body) addDep(deps syntax.Expr, k syntax.Node, tid string) []diag.Edit {
+	list, isList := deps.(*syntax.List)
+	switch {
+	case deps == nil:
+		at := b.at(k)
+		at.EndLine, at.EndCol = at.Line, at.Col
+		return []diag.Edit{{Span: at, Text: "deps=[" + tid + "], "}}
+	case !isList:
+		return nil
+	case len(list.Elems) == 0:
+		return []diag.Edit{{Span: b.at(list), Text: "[" + tid + "]"}}
+	}
+	at := b.at(list.Elems[len(list.Elems)-1])
+	at.Line, at.Col = at.EndLine, at.EndCol
+	return []diag.Edit{{Span: at, Text: ", " + tid}}
 }
 
 // elementRead returns the tensor.read that an expression is, casts aside.
