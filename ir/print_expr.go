@@ -212,7 +212,6 @@ var keywordArgs = map[string]struct {
 	"tensor.gather_row":       {5, []string{"valid_shape"}},
 	"tile.gather_row":         {5, []string{"valid_shape"}},
 	"tile.mgather":            {2, []string{"scratch", "valid_shape"}},
-	"system.syncall":          {0, []string{"gm_workspace", "scratch", "used_cores"}},
 }
 
 // castModes are the rounding modes of tensor.cast and tile.cast by number.
@@ -239,6 +238,10 @@ func (p *printer) opCall(e *OpCall) {
 	// A window buffer is named after the variable that takes it.
 	if name, ok := kwargs.Get("name"); ok && e.Op == "pld.tensor.alloc_window_buffer" && p.assigned != nil && name == p.name(p.assigned) {
 		kwargs = slices.DeleteFunc(slices.Clone(kwargs), func(k Kwarg) bool { return k.Name == "name" })
+	}
+	if e.Op == "system.syncall" && len(e.Args) > 0 {
+		p.softSync(e)
+		return
 	}
 	kw, special := keywordArgs[e.Op]
 	positional := len(e.Args)
@@ -268,6 +271,28 @@ func (p *printer) opCall(e *OpCall) {
 	if len(e.Attrs) > 0 {
 		it.next("attrs=")
 		p.attrs(e.Attrs)
+	}
+	p.w(")")
+}
+
+// softSync writes the operands of a barrier in memory in the order of the dump language; those left out are empty lists.
+func (p *printer) softSync(e *OpCall) {
+	it := items{p: p}
+	for _, name := range [...]string{"mode", "core_type"} {
+		if v, ok := e.Kwargs.Get(name); ok {
+			it.next(name, "=")
+			p.value(v, '"', false)
+		}
+	}
+	for _, i := range [...]int{0, 2, 1} {
+		if i >= len(e.Args) {
+			continue
+		}
+		if t, ok := e.Args[i].(*MakeTuple); ok && len(t.Elems) == 0 {
+			continue
+		}
+		it.next([...]string{"gm_workspace", "scratch", "used_cores"}[i], "=")
+		p.expr(e.Args[i], precLowest, false)
 	}
 	p.w(")")
 }

@@ -337,7 +337,7 @@ func TestViews(t *testing.T) {
 		{"slice", args(x, list(8, 8), list(i, 16)), nil, "tensor.slice", "Tensor[[8, 8], FP32]"},
 		{"slice", args(x), kws("shape", list(8, 8), "offset", list(8, 16)), "tensor.slice", "Tensor[[8, 8], FP32]"},
 		{"slice", args(x, list(1, 8), list(3, 0), list(), list(0)), nil, "tensor.slice", "Tensor[[8], FP32]"},
-		{"slice", args(x, list(8, 8), list(0, 0)), kws("drop_dims", list(), "pad_value", math.Inf(-1)), "tensor.slice", "Tensor[[8, 8], FP32]"},
+		{"slice", args(x, list(8, 8), list(0, 0)), kws("drop_dims", list(), "pad_value", math.Inf(-1)), "tensor.slice", "Tensor[[8, 8], FP32, TensorView(pad=PadValue.min)]"},
 		{"slice", args(tileIn(ir.Mat, ir.FP16, 32, 64), list(16, 16), list(0, 0)), nil, "tile.slice", "Tile[[16, 16], FP16, Mem.Mat]"},
 		{"assemble", args(x, tensor(ir.FP32, 8, 8), list(24, 0)), nil, "tensor.assemble", "Tensor[[32, 64], FP32]"},
 		{"assemble", args(tile(ir.FP32, 32, 64), tile(ir.FP32, 8, 8), list(24, 0)), nil, "tile.assemble", "Tile[[32, 64], FP32, Mem.Vec]"},
@@ -353,9 +353,9 @@ func TestViews(t *testing.T) {
 		{"tensor.view", args(x, list(2048)), nil, "tensor.view", "Tensor[[2048], FP32]"},
 		{"reinterpret_view", args(tile(ir.FP32, 8, 8)), kws("dtype", ir.FP16), "tile.reinterpret_view", "Tile[[8, 16], FP16, Mem.Vec]"},
 		{"set_validshape", args(tile(ir.FP32, 16, 64), i, num(64)), nil, "tile.set_validshape", "Tile[[16, 64], FP32, Mem.Vec, TileView(valid_shape=[i, 64])]"},
-		{"fillpad", args(valid(tile(ir.FP32, 16, 64), 10, 64)), kws("pad_value", math.Inf(1)), "tile.fillpad", "Tile[[16, 64], FP32, Mem.Vec]"},
-		{"fillpad", args(tensor(ir.FP32, 16, 64), num(0)), nil, "tensor.fillpad", "Tensor[[16, 64], FP32]"},
-		{"fillpad_expand", args(tile(ir.FP32, 10, 64), list(16, 64)), nil, "tile.fillpad_expand", "Tile[[16, 64], FP32, Mem.Vec]"},
+		{"fillpad", args(valid(tile(ir.FP32, 16, 64), 10, 64)), kws("pad_value", math.Inf(1)), "tile.fillpad", "Tile[[16, 64], FP32, Mem.Vec, TileView(pad=PadValue.max)]"},
+		{"fillpad", args(tensor(ir.FP32, 16, 64), num(0)), nil, "tensor.fillpad", "Tensor[[16, 64], FP32, TensorView(pad=PadValue.zero)]"},
+		{"fillpad_expand", args(tile(ir.FP32, 10, 64), list(16, 64)), nil, "tile.fillpad_expand", "Tile[[16, 64], FP32, Mem.Vec, TileView(pad=PadValue.zero)]"},
 		{"concat", args(tile(ir.FP32, 8, 8), tile(ir.FP32, 8, 24)), nil, "tile.concat", "Tile[[8, 32], FP32, Mem.Vec]"},
 	})
 	runBad(t, []badCase{

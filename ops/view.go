@@ -95,12 +95,12 @@ func sliceRule(s *Site) (ir.Type, *diag.Diagnostic) {
 		}
 	}
 	if tile, ok := t.(*ir.TileType); ok {
-		return newTile(outShape, tile.DType, tile.Mem, outValid), nil
+		return s.padded(newTile(outShape, tile.DType, tile.Mem, outValid)), nil
 	}
 	src := t.(*ir.TensorType)
 	out := newTensor(outShape, src.DType, outValid)
 	out.Distributed = src.Distributed
-	return out, nil
+	return s.padded(out), nil
 }
 
 // dropped gives, per axis, whether drop_dims removes it; only unit axes may go.
@@ -190,7 +190,29 @@ func fillpadRule(s *Site) (ir.Type, *diag.Diagnostic) {
 	if !isRegion(a) {
 		return ir.Unknown, nil
 	}
-	return s.like(a, ir.ShapeOf(a), ir.ElemDType(a), nil), nil
+	return s.padded(s.like(a, ir.ShapeOf(a), ir.ElemDType(a), nil)), nil
+}
+
+// padded notes in the view of a new type what was filled in; zero is the rule when it is not said.
+func (s *Site) padded(t ir.Type) ir.Type {
+	v, _ := s.Kwargs.Get("pad_value")
+	pad, _ := v.(ir.Enum)
+	if pad.Name == "" || pad.Name == "null" {
+		return t
+	}
+	switch t := t.(type) {
+	case *ir.TileType:
+		if t.View == nil {
+			t.View = &ir.TileView{}
+		}
+		t.View.Pad = pad.Name
+	case *ir.TensorType:
+		if t.View == nil {
+			t.View = &ir.TensorView{}
+		}
+		t.View.Pad = pad.Name
+	}
+	return t
 }
 
 func fillpadExpandRule(s *Site) (ir.Type, *diag.Diagnostic) {
@@ -209,7 +231,7 @@ func fillpadExpandRule(s *Site) (ir.Type, *diag.Diagnostic) {
 			return nil, s.argError(CodeShape, 1, "extent %d of axis %d is smaller than the %d of the operand", x, k, y)
 		}
 	}
-	return s.like(a, shape, ir.ElemDType(a), nil), nil
+	return s.padded(s.like(a, shape, ir.ElemDType(a), nil)), nil
 }
 
 func setValidRule(s *Site) (ir.Type, *diag.Diagnostic) {

@@ -52,7 +52,8 @@ type ssa struct {
 	params []ir.Param // versions
 	funcs  map[string]*ir.Function
 	exits
-	off map[*ir.Var]bool // versions of flags that are false
+	off  map[*ir.Var]bool // versions of flags that are false
+	uses map[*ir.Var]int  // of tuples, see parallel
 }
 
 type assignment struct {
@@ -248,14 +249,100 @@ func (s *ssa) block(b ir.Block, yieldOK bool) ir.Block {
 	if b == nil {
 		return nil
 	}
-	out := make(ir.Block, len(b))
-	for i, st := range b {
-		last := i == len(b)-1
+	out := make(ir.Block, 0, len(b))
+	for i := 0; i < len(b); i++ {
+		st, last := b[i], i == len(b)-1
+		if n := s.parallel(b[i:]); n > 0 {
+			out = append(out, s.assignParallel(b[i:i+n+1])...)
+			i += n
+			continue
+		}
 		if y, ok := st.(*ir.Yield); ok && !(last && yieldOK) {
 			s.ctx.Report(diag.Errorf(codeYieldPosition, y.Pos, "YieldStmt at position %d of %d: a yield must be the last statement of a loop body or branch", i, len(b)).
 				WithHint("move pl.yield_ to the end"))
 		}
-		out[i] = s.stmt(st, last && yieldOK)
+		out = append(out, s.stmt(st, last && yieldOK))
+	}
+	return out
+}
+
+// parallel recognises `a, b = x, y`: a tuple that is only taken apart again, by the n statements after it.
+func (s *ssa) parallel(b ir.Block) int {
+	a, ok := b[0].(*ir.Assign)
+	if !ok {
+		return 0
+	}
+	t, ok := a.Value.(*ir.MakeTuple)
+	n := 0
+	if ok {
+		n = len(t.Elems)
+	}
+	if n == 0 || len(b) <= n {
+		return 0
+	}
+	for i := range n {
+		part, _ := b[i+1].(*ir.Assign)
+		if part == nil {
+			return 0
+		}
+		if get, ok := part.Value.(*ir.TupleGet); !ok || get.X != ir.Expr(a.Var) || get.Index != i {
+			return 0
+		}
+	}
+	if s.uses == nil {
+		s.uses = tupleUses(s.f.Body)
+	}
+	if s.uses[a.Var] != n+1 { // the definition and its parts
+		return 0
+	}
+	return n
+}
+
+// tupleUses counts how often the Vars of tuples are defined or read.
+func tupleUses(b ir.Block) map[*ir.Var]int {
+	uses := map[*ir.Var]int{}
+	note := func(v *ir.Var) {
+		if v == nil {
+			return
+		}
+		if _, ok := v.Typ.(*ir.TupleType); ok {
+			uses[v]++
+		}
+	}
+	ir.Inspect(b, func(st ir.Stmt) bool {
+		for _, v := range ir.Defs(st) {
+			note(v)
+		}
+		ir.Exprs(st, func(e ir.Expr) bool {
+			if v, ok := e.(*ir.Var); ok {
+				note(v)
+			}
+			return true
+		})
+		return true
+	})
+	return uses
+}
+
+// assignParallel gives the names of `a, b = x, y` their values directly: all are read before any of the names gets its new version.
+func (s *ssa) assignParallel(b ir.Block) ir.Block {
+	tuple := b[0].(*ir.Assign)
+	s.at = tuple
+	var values []ir.Expr
+	for _, e := range tuple.Value.(*ir.MakeTuple).Elems {
+		values = append(values, s.use(e))
+	}
+	out := make(ir.Block, len(values))
+	for i, value := range values {
+		c := *b[i+1].(*ir.Assign)
+		s.at = b[i+1]
+		if c.Value, c.Comments = value, nil; i == 0 {
+			c.Comments = tuple.Comments
+		}
+		v := s.vars[c.Var]
+		c.Var = s.version(v, "ssa", s.assignedType(c.Var, value), c.Pos)
+		s.assign(v, c.Var)
+		out[i] = &c
 	}
 	return out
 }

@@ -59,6 +59,31 @@ func TestYieldInScope(t *testing.T) {
 	}
 }
 
+// `a, b = b, a + b` reads the old values of both, and leaves no tuple; a tuple that is read elsewhere stays.
+func TestParallelAssignment(t *testing.T) {
+	a, b, n := ivar("a"), ivar("b"), ivar("n")
+	tuple := func(hint string, es ...ir.Expr) *ir.Assign {
+		v := ir.MakeTuple{Elems: es}
+		return set(&ir.Var{Hint: hint, Typ: v.Type()}, &v).(*ir.Assign)
+	}
+	swap := tuple("_tuple_tmp", b, &ir.Binary{Op: ir.Add, X: a, Y: b, DType: ir.INDEX})
+	kept := tuple("kept", b, a)
+	get := func(v *ir.Var, from *ir.Assign, i int) ir.Stmt { return set(v, &ir.TupleGet{X: from.Var, Index: i}) }
+	got, ds := ssaOf(t, program(fn("main", ir.Orchestration, []ir.Param{in(a), in(b)},
+		swap, get(a, swap, 0), get(b, swap, 1), kept, get(a, kept, 0), get(b, kept, 1), get(n, kept, 0), ret(a, b, n))))
+	want := `    a__ssa_v1 = b__ssa_v0
+    b__ssa_v1 = a__ssa_v0 + b__ssa_v0
+    kept__ssa_v0 = [b__ssa_v1, a__ssa_v1]
+    a__ssa_v2 = kept__ssa_v0[0]
+    b__ssa_v2 = kept__ssa_v0[1]
+    n__ssa_v0 = kept__ssa_v0[0]
+    return a__ssa_v2, b__ssa_v2, n__ssa_v0
+`
+	if ds != "" || !sameText(got, want) {
+		t.Errorf("%s\n%s", ds, got)
+	}
+}
+
 // sameText compares the body of a printed function, whatever the print of calls of functions that are not there.
 func sameText(got, want string) bool {
 	clean := func(s string) string {

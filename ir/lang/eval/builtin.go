@@ -84,7 +84,7 @@ func init() {
 		}),
 	}
 	for _, c := range exceptions {
-		if c != excFrozen {
+		if c != excFrozen && c != excJSON && c != excRegexp { // not without their module
 			builtins[c.Name] = c
 		}
 	}
@@ -92,9 +92,10 @@ func init() {
 	for name, fn := range functions {
 		builtins[name] = builtinFunc(name, fn)
 	}
-	for _, name := range []string{"open", "input", "eval", "exec", "compile", "memoryview", "bytearray", "complex", "breakpoint", "delattr"} {
+	for _, name := range []string{"input", "eval", "exec", "compile", "memoryview", "bytearray", "complex", "breakpoint", "delattr"} {
 		builtins[name] = &Builtin{Name: name}
 	}
+	builtins["open"] = builtinFunc("open", func(l *Loader, args []Value, kws []NamedValue) Value { return l.open(args, kws) })
 	frames := map[string]func(l *Loader, fr *frame) Value{
 		"globals": func(l *Loader, fr *frame) Value { return l.scopeDict(fr.module.scope) },
 		"locals":  func(l *Loader, fr *frame) Value { return l.scopeDict(fr.scope) },

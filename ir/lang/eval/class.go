@@ -439,7 +439,7 @@ func (l *Loader) instantiate(c *Class, args []Value, kws []NamedValue) Value {
 	if c.opaque != "" {
 		l.unknown("call of class %s, which derives from %s", c.Name, c.opaque)
 	}
-	if c.enum {
+	if c.enum || c == enumClass {
 		return l.enumByValue(c, args, kws)
 	}
 	if c.foreign != "" {

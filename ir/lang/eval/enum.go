@@ -9,12 +9,11 @@ import (
 
 // Enums.
 
-// autoValue is what enum.auto() gives; makeEnum replaces it.
+// autoValue is what enum.auto() gives; the assignment in the class body replaces it.
 var autoValue = &Symbol{"enum.auto()"}
 
 // makeEnum turns the plain attributes of a class body into members.
 func (l *Loader) makeEnum(c *Class) {
-	last := Value(nil)
 	for _, n := range c.attrs.names {
 		v := c.attrs.m[n]
 		switch v.(type) {
@@ -24,17 +23,13 @@ func (l *Loader) makeEnum(c *Class) {
 		if strings.HasPrefix(n, "_") {
 			continue
 		}
-		if v == Value(autoValue) {
-			v = l.nextAuto(c, n, last)
-		}
-		last = v
 		for _, m := range c.fields { // an equal value makes an alias
 			o := c.attrs.m[m].(*Instance)
 			if val, _ := o.attrs.get("value"); l.equal(val, v) {
 				c.attrs.m[n] = o
 			}
 		}
-		if c.attrs.m[n] != v && c.attrs.m[n] != Value(autoValue) {
+		if c.attrs.m[n] != v {
 			continue
 		}
 		m := &Instance{Class: c}
@@ -63,18 +58,29 @@ func (l *Loader) makeEnum(c *Class) {
 	}
 }
 
-func (l *Loader) nextAuto(c *Class, name string, last Value) Value {
-	switch {
-	case c.is(strClass):
+// nextAuto is the value of enum.auto() for a member that comes next in a class body: it follows that of the member before.
+func (l *Loader) nextAuto(fr *frame, name string) Value {
+	if fr.class.is(strClass) {
 		return Str(strings.ToLower(name))
-	case last == nil:
+	}
+	var last Value
+	for _, n := range fr.scope.names {
+		switch v, _ := fr.scope.get(n, 0); v.(type) {
+		case nil, *Func, *descriptor, *Builtin, *Class:
+		default:
+			if !strings.HasPrefix(n, "_") {
+				last = v
+			}
+		}
+	}
+	if last == nil {
 		return MakeInt(1)
 	}
 	i, _, isInt, _ := number(last)
 	if !isInt {
 		l.unknown("enum.auto() after a value that is no integer")
 	}
-	if c.isFlag() {
+	if fr.class.isFlag() {
 		return MakeInt(1).shift(i.bits())
 	}
 	return i.add(MakeInt(1))
@@ -121,6 +127,9 @@ func (l *Loader) enumMembers(c *Class) []Value {
 }
 
 func (l *Loader) enumByValue(c *Class, args []Value, kws []NamedValue) Value {
+	if len(c.fields) == 0 && len(args) == 2 {
+		return l.enumOf(c, args)
+	}
 	l.want(c.Name, args, kws, 1, 1)
 	if m, ok := args[0].(*Instance); ok && m.Class == c {
 		return m
@@ -132,6 +141,39 @@ func (l *Loader) enumByValue(c *Class, args []Value, kws []NamedValue) Value {
 	}
 	l.raise(excValue, "%s is not a valid %s", l.repr(args[0]), c.Name)
 	return nil
+}
+
+// enumOf is Enum("Name", "A B C"): a new class with these members.
+func (l *Loader) enumOf(base *Class, args []Value) Value {
+	c := &Class{Name: l.argStr(args[0], "Enum"), bases: []*Class{base}, enum: true, module: l.module}
+	c.mro, _ = linearize(c)
+	next, step := MakeInt(1), func(i Int) Int { return i.add(MakeInt(1)) }
+	if c.isFlag() {
+		step = func(i Int) Int { return MakeInt(1).shift(i.bits()) }
+	}
+	add := func(name, v Value) { c.attrs.set(l.argStr(name, "Enum"), v) }
+	switch v := args[1].(type) {
+	case Str:
+		for _, n := range strings.Fields(strings.ReplaceAll(string(v), ",", " ")) {
+			add(Str(n), next)
+			next = step(next)
+		}
+	case *Dict:
+		for k, e := range v.All() {
+			add(k, e)
+		}
+	default:
+		for _, e := range l.elems(v) {
+			if t, ok := e.(*Tuple); ok && len(t.Elems) == 2 {
+				add(t.Elems[0], t.Elems[1])
+				continue
+			}
+			add(e, next)
+			next = step(next)
+		}
+	}
+	l.makeEnum(c)
+	return c
 }
 
 // Named tuples.

@@ -420,6 +420,9 @@ func (l *Loader) raiseStmt(fr *frame, s *syntax.Raise) {
 func (l *Loader) assign(fr *frame, t syntax.Expr, v Value) {
 	switch t := t.(type) {
 	case *syntax.Name:
+		if v == Value(autoValue) && fr.class != nil { // members below may compute with it
+			v = l.nextAuto(fr, t.ID)
+		}
 		l.assignName(fr, t.ID, v)
 	case *syntax.Tuple:
 		l.unpack(fr, t, t.Elems, v)

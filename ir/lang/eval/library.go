@@ -51,6 +51,12 @@ func (l *Loader) library(name string) *Module {
 		names = contextlibModule()
 	case "textwrap":
 		names = textwrapModule()
+	case "json":
+		names = jsonModule()
+	case "re":
+		names = reModule()
+	case "struct":
+		names = map[string]Value{"calcsize": builtinFunc("calcsize", structSize)}
 	case "inspect":
 		names = inspectModule()
 	case "numbers":
@@ -372,6 +378,49 @@ func enumModule() map[string]Value {
 			return args[0]
 		}),
 	}
+}
+
+// structSize is struct.calcsize of the fixed-size formats, which have no padding.
+func structSize(l *Loader, args []Value, kws []NamedValue) Value {
+	l.want("calcsize", args, kws, 1, 1)
+	format := l.argStr(args[0], "calcsize")
+	rest, ok := strings.CutPrefix(format, "<")
+	if !ok {
+		if rest, ok = strings.CutPrefix(format, ">"); !ok {
+			if rest, ok = strings.CutPrefix(format, "="); !ok {
+				l.unknown("struct.calcsize with the sizes of the host; formats that start with '<' are the same everywhere")
+			}
+		}
+	}
+	total, count := int64(0), ""
+	for _, c := range rest {
+		if c >= '0' && c <= '9' {
+			count += string(c)
+			continue
+		}
+		size := int64(0)
+		switch {
+		case strings.ContainsRune("xcbB?sp", c):
+			size = 1
+		case strings.ContainsRune("hHe", c):
+			size = 2
+		case strings.ContainsRune("iIlLf", c):
+			size = 4
+		case strings.ContainsRune("qQd", c):
+			size = 8
+		case c == ' ':
+			continue
+		default:
+			l.raise(excValue, "bad char in struct format")
+		}
+		n := int64(1)
+		if count != "" {
+			i, _ := parseInt(count, 10)
+			n = int64(l.smallInt(i, ""))
+		}
+		total, count = total+n*size, ""
+	}
+	return MakeInt(total)
 }
 
 func operatorModule() map[string]Value {

@@ -58,6 +58,33 @@ X = F.tile, HIDDEN, us.ROWS, util.deep.more.D, shapes is us, same is config, H2
 	}
 }
 
+// Files that a program reads are inputs like its modules; those that are not there can change the result too. Nothing is written.
+func TestReadFiles(t *testing.T) {
+	l, m := load(t, "k/main.py", `
+import json, os
+from pathlib import Path
+HERE = Path(__file__).resolve().parent
+with open(os.path.join(os.path.dirname(__file__), "model.json"), encoding="utf-8") as f:
+    CFG = json.load(f)
+TEXT = (HERE / "notes.txt").read_text().splitlines()
+LINES = [l.strip() for l in open(HERE / "notes.txt")]
+try:
+    EXTRA = json.loads((HERE / "local.json").read_text())
+except FileNotFoundError:
+    EXTRA = {}
+X = CFG["hidden"] // CFG["tile"][0], TEXT, LINES, EXTRA
+OUT = open("out.txt", "w")
+`, "k/model.json", `{"hidden": 5120, "tile": [16, 64]}`, "k/notes.txt", "one\ntwo\n")
+	expect(t, l, m, map[string]string{"X": "(320, ['one', 'two'], ['one', 'two'], {})",
+		"OUT": "poisoned: a file that is opened for writing: module code can only read files"})
+	if got, want := l.Files(), []string{"k/main.py", "k/model.json", "k/notes.txt"}; !slices.Equal(got, want) {
+		t.Errorf("files read: %v, want %v", got, want)
+	}
+	if got := l.Missing(); !slices.Contains(got, "k/local.json") {
+		t.Errorf("files looked for: %v", got)
+	}
+}
+
 // Imports in a circle see what is bound so far.
 func TestImportCycle(t *testing.T) {
 	l, m := load(t, "a.py", "X = 1\nimport b\nY = b.Z\n", "b.py", "import a\nZ = a.X + 1\nW = a.Y\n")

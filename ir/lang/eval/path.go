@@ -183,13 +183,14 @@ func (l *Loader) pathAttr(x *Path, name string) (Value, bool) {
 		return method(func([]Value) Value { _, d := l.exists(x.s); return Bool(d) })
 	case "read_text":
 		return method(func([]Value) Value {
-			src, err := l.readFile(x.s)
-			if err != nil {
-				l.raise(excFileNotFound, "[Errno 2] No such file or directory: '%s'", x.s)
-			}
-			l.size(len(src))
-			return Str(src)
+			return Str(l.contents(x.s))
 		})
+	case "read_bytes":
+		return method(func([]Value) Value { return Bytes(l.contents(x.s)) })
+	case "open":
+		return builtinFunc(name, func(l *Loader, args []Value, kws []NamedValue) Value {
+			return l.open(append([]Value{x}, args...), kws)
+		}), true
 	case "relative_to":
 		return method(func(args []Value) Value {
 			b := clean(arg(args))
@@ -205,7 +206,7 @@ func (l *Loader) pathAttr(x *Path, name string) (Value, bool) {
 			}
 			return &Path{clean(rest)}
 		})
-	case "mkdir", "write_text", "unlink", "open", "iterdir", "glob", "rglob", "stat", "touch", "read_bytes", "rename":
+	case "mkdir", "write_text", "unlink", "iterdir", "glob", "rglob", "stat", "touch", "rename":
 		return method(func([]Value) Value {
 			l.unknown("Path.%s", name)
 			return nil

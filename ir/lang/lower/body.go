@@ -156,7 +156,7 @@ func (b *body) assign(name string, t ir.Type, at diag.Span) (*ir.Var, bool) {
 		}
 	}
 	switch {
-	case isUnknown(t) || b.sameTypes(v.Typ, t) || b.sameTypes(wholeRegion(v.Typ), wholeRegion(t)):
+	case b.assignable(v.Typ, t):
 		old.value = nil
 		if !old.region.holds(b.region) {
 			// The region that made it is over: from here on this one does.
@@ -172,26 +172,31 @@ func (b *body) assign(name string, t ir.Type, at diag.Span) (*ir.Var, bool) {
 	return nil, false
 }
 
-// wholeRegion is a type without its valid region: how much of a tensor or tile counts may change from one assignment to the next, as in
+// wholeRegion is a type without its valid region and padding: how much of a tensor or tile counts may change from one assignment to the next, as in
 // `s = pl.add(s, t)` of a full s and a t that is partly valid.
 func wholeRegion(t ir.Type) ir.Type {
 	switch t := t.(type) {
 	case *ir.TensorType:
-		if t.View != nil && t.View.ValidShape != nil {
+		if t.View != nil {
 			c, v := *t, *t.View
-			v.ValidShape = nil
+			v.ValidShape, v.Pad = nil, ""
 			c.View = &v
 			return &c
 		}
 	case *ir.TileType:
-		if t.View != nil && t.View.ValidShape != nil {
+		if t.View != nil {
 			c, v := *t, *t.View
-			v.ValidShape = nil
+			v.ValidShape, v.Pad = nil, ""
 			c.View = &v
 			return &c
 		}
 	}
 	return t
+}
+
+// assignable reports that a variable of type v may take a value of type t.
+func (b *body) assignable(v, t ir.Type) bool {
+	return isUnknown(t) || b.sameTypes(v, t) || b.sameTypes(wholeRegion(v), wholeRegion(t))
 }
 
 // sameTypes is the rule for assigning again. Unlike other calls, reads of one extent of one tensor are equal wherever they stand.
@@ -230,7 +235,7 @@ func (b *body) sameTypes(x, y ir.Type) bool {
 func (b *body) reusable(name string, t ir.Type) *ir.Var {
 	for i := len(b.names.reuse) - 1; i >= 0; i-- {
 		if old := b.names.reuse[i][name]; old != nil && !old.alias && old.expr != nil {
-			if v, ok := old.expr.(*ir.Var); ok && (isUnknown(t) || b.sameTypes(v.Typ, t)) {
+			if v, ok := old.expr.(*ir.Var); ok && b.assignable(v.Typ, t) {
 				return v
 			}
 			return nil

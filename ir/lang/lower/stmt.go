@@ -435,30 +435,14 @@ func (b *body) unpackParallel(s syntax.Stmt, names []*syntax.Name, t *syntax.Tup
 	b.storeAll(names, values, b.at(s), comments)
 }
 
-// storeAll assigns all values at once: a value that reads a name assigned before it goes through a temporary.
+// storeAll assigns all values at once, through a tuple.
 func (b *body) storeAll(names []*syntax.Name, values []ir.Expr, at diag.Span, comments []string) {
-	written := map[ir.Expr]bool{}
-	for i, n := range names {
-		if i > 0 {
-			clash := false
-			ir.Walk(values[i], func(e ir.Expr) bool { clash = clash || written[e]; return !clash })
-			if clash {
-				for j := range values {
-					tmp := b.temp("_tuple_tmp", values[j].Type(), at)
-					b.emit(&ir.Assign{Var: tmp, Value: values[j], Comments: comments, Pos: at})
-					values[j], comments = tmp, nil
-				}
-				break
-			}
-		}
-		if old := b.names.lookup(n.ID); old != nil && old.expr != nil && n.ID != "_" {
-			written[old.expr] = true
-		}
+	if len(values) == 1 {
+		b.store(names[0], values[0], at, comments)
+		return
 	}
-	for i, n := range names {
-		b.store(n, values[i], at, comments)
-		comments = nil
-	}
+	t := &ir.MakeTuple{Elems: values, Pos: at}
+	b.unpackValue(names, t, t.Type().(*ir.TupleType).Elems, "_tuple_tmp", at, comments)
 }
 
 func (b *body) exprStmt(s *syntax.ExprStmt, last bool) {

@@ -239,3 +239,34 @@ src = [[1], {"a": [2]}]
 sh, dp = copy.copy(src), copy.deepcopy(src)
 src[0].append(9)
 J3 = sh[0], dp[0]  #> ([1, 9], [1])
+
+# Texts: regular expressions and JSON.
+import re, json, struct, enum
+re1 = re.findall(r"(\d+)x(\d+)", "16x32 64x128")  #> [('16', '32'), ('64', '128')]
+re2 = re.match(r"v(?P<major>\d+)\.(\d+)(x)?", "v12.7rc").groupdict()  #> {'major': '12'}
+re3 = re.match(r"v(?P<major>\d+)\.(\d+)(x)?", "v12.7rc").groups()  #> ('12', '7', None)
+re4 = re.sub(r"([a-z])(\d)", r"\2\g<1>", "a1b2c3", count=2)  #> '1a2bc3'
+re5 = re.compile("[,; ]+").split("a, b;c")  #> ['a', 'b', 'c']
+re6 = [m.span() for m in re.finditer("ü+", "aüüb ü")]  #> [(1, 3), (5, 6)]
+re7 = re.fullmatch("ab?", "abc"), bool(re.search("B", "abc", re.I)), re.match("b", "ab")  #> (None, True, None)
+re8 = re.sub(r"\d+", lambda m: str(int(m[0]) * 2), "3 4"), re.subn("x", "", "axbx")  #> ('6 8', ('ab', 2))
+re9 = re.split(r"([+-])", "1+2-3", maxsplit=1), re.findall("[]x[]+", "a[x]b")  #> (['1', '+', '2-3'], ['[x]'])
+js1 = json.loads('{"b": [1, 2.5, true, null], "a": {"n": 12345678901234567890, "s": "\\u00e9"}}')  #> {'b': [1, 2.5, True, None], 'a': {'n': 12345678901234567890, 's': 'é'}}
+try:
+    js2 = json.loads("[1,")
+except json.JSONDecodeError:
+    js2 = "bad"
+js3 = js2, json.loads(" 3 ")  #> ('bad', 3)
+st1 = struct.calcsize("<IHb4xq")  #> 19
+
+# Enums whose members are computed from others, and those made by a call.
+class Bits(enum.IntFlag):
+    R = enum.auto()
+    W = enum.auto()
+    RW = R | W
+    X = enum.auto()
+bits = [int(b) for b in (Bits.R, Bits.W, Bits.RW, Bits.X)]  #> [1, 2, 3, 4]
+Kinds = enum.Enum("Kinds", "A B")
+kinds = [(k.name, k.value) for k in Kinds], Kinds(2).name, Kinds["A"].value  #> ([('A', 1), ('B', 2)], 'B', 1)
+Sizes = enum.IntEnum("Sizes", {"S": 16, "L": 64})
+sizes = Sizes.L + 1, [int(s) for s in Sizes]  #> (65, [16, 64])
