@@ -77,7 +77,7 @@ func (r *round) unaffected(src *sourceNow) bool {
 // findSources lists the sources, as they were when nothing that decides it changed.
 func (r *round) findSources() ([]string, diag.List) {
 	old, changes := r.s.old, r.s.changes
-	if r.same && !old.Partial && len(changes.Dirs) == 0 && !slices.ContainsFunc(changes.Files, func(i int) bool {
+	if r.same && !old.Partial && !slices.ContainsFunc(changes.Dirs, r.relisted) && !slices.ContainsFunc(changes.Files, func(i int) bool {
 		now := r.files.look(old.Files[i].Path)
 		return now.err != nil || now.DSL != old.Files[i].DSL
 	}) {
@@ -85,14 +85,26 @@ func (r *round) findSources() ([]string, diag.List) {
 		for i := range old.Sources {
 			sources[i] = old.Sources[i].Path
 		}
-		for _, d := range old.Dirs {
-			if d.Listed {
-				r.files.dirs[d.Path] = dirNow{Dir: d}
+		for i := range old.Dirs {
+			if d := &old.Dirs[i]; d.Listed {
+				if _, ok := r.files.dirs[d.Path]; !ok {
+					r.files.dirs[d.Path] = dirNow{Dir: *d}
+				}
 			}
 		}
 		return sources, nil
 	}
 	return r.b.WS.findSources(finder{list: func(dir string) ([]string, error) { return r.files.list(r.b.WS, dir) }, isDSL: r.files.isDSL})
+}
+
+// relisted reports whether a folder that changed has other subfolders or Python files than before.
+func (r *round) relisted(i int) bool {
+	d := &r.s.old.Dirs[i]
+	if !d.Listed { // something in it was looked for in vain: a file to import, or the folder of a pattern
+		return len(r.b.WS.Config.Workspace.Sources) > 0
+	}
+	now, err := r.files.list(r.b.WS, d.Path)
+	return err != nil || !slices.Equal(now, d.Names)
 }
 
 // oldSource finds a source in the state; it is likely to be at the same place.
@@ -120,8 +132,8 @@ func (src *sourceNow) found() []state.Unit {
 	return units
 }
 
-// outcomes adds the targets of a source for which nothing is to be done to a report, and counts the actions that this saves.
-func (src *sourceNow) outcomes(ps []Pattern, rep *Report) int {
+// unchanged adds the targets of a source for which nothing is to be done to a report, and counts the actions that this saves.
+func (src *sourceNow) unchanged(ps []Pattern, rep *Report) int {
 	n := 0
 	for ui := range src.old.Units {
 		u := &src.old.Units[ui]

@@ -92,6 +92,7 @@ type Builder struct {
 	Entry, Factory string
 	PluginNotes    diag.List // what is to be told about the plugins
 
+	configured  map[string][]Label // see configuredBySource
 	pipeline    []*passes.Pass
 	plugins     []plugins.Config
 	pluginsLost bool              // some cannot be used
@@ -128,7 +129,8 @@ func NewBuilder(ctx context.Context, ws *Workspace, profile string) (*Builder, e
 		return nil, diag.Errorf(CodeConfig, diag.Span{}, "unknown platform %q", p).WithHint("the platforms are a2a3, a5")
 	}
 	prof = prof.ForTarget(ws.Config.Build.Platform)
-	b := &Builder{WS: ws, Ops: ops.Builtin(), Profile: prof, pipeline: passes.Default(), pluginKeys: map[string]string{}, units: map[string]func() (*lang.Unit, diag.List){},
+	b := &Builder{WS: ws, Ops: ops.Builtin(), Profile: prof, configured: configuredBySource(ws.Config), pipeline: passes.Default(), pluginKeys: map[string]string{},
+		units:   map[string]func() (*lang.Unit, diag.List){},
 		lowered: map[loweredKey]func() (*ir.Program, diag.List){}}
 	if err := b.loadPlugins(ctx).Err(); err != nil {
 		b.Close()

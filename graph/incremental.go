@@ -62,8 +62,14 @@ func (s *Session) Build(ctx context.Context, b *Builder, ps []Pattern, opt Build
 		}
 		return nil
 	})
-	for _, i := range rest {
-		r.report.Hits += r.sources[i].outcomes(ps, r.report)
+	r.report.Targets = make([]Outcome, 0, len(affected)+len(rest))
+	for i := range r.sources { // in order
+		if src := &r.sources[i]; src.units != nil {
+			r.report.Targets = append(r.report.Targets, src.outcomes...)
+		} else if len(rest) > 0 && rest[0] == i {
+			r.report.Hits += src.unchanged(ps, r.report)
+			rest = rest[1:]
+		}
 	}
 	r.removeGone(len(ps) == 0)
 	ds.Add(r.checkArgs()...)
@@ -108,6 +114,8 @@ type sourceNow struct {
 	old   *state.Source // nil: it was not there
 	at    int           // its index
 	units []*unitNow    // nil: not looked at in this build
+
+	outcomes []Outcome // of the targets in them
 }
 
 // unitNow is a unit as this build finds it.
@@ -166,8 +174,7 @@ func (r *round) source(src *sourceNow, of int) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	src.units = units
-	r.report.Targets = append(r.report.Targets, outcomes...)
+	src.units, src.outcomes = units, outcomes
 	r.report.Diagnostics.Add(ds...)
 	if r.done++; r.opt.Progress != nil {
 		r.opt.Progress(r.done, of, Label{File: trimPy(src.path)})

@@ -236,7 +236,8 @@ func (b *Builder) edited(edits []diag.Edit) *Builder {
 	for _, e := range edits {
 		byFile[e.Span.File] = append(byFile[e.Span.File], e)
 	}
-	c := &Builder{WS: b.WS, Ops: b.Ops, Profile: b.Profile, Args: b.Args, Entry: b.Entry, Factory: b.Factory, pipeline: b.pipeline, plugins: b.plugins, pluginKeys: b.pluginKeys, passPlugins: b.passPlugins, client: b.client,
+	c := &Builder{WS: b.WS, Ops: b.Ops, Profile: b.Profile, Args: b.Args, Entry: b.Entry, Factory: b.Factory, configured: b.configured, pipeline: b.pipeline,
+		plugins: b.plugins, pluginKeys: b.pluginKeys, passPlugins: b.passPlugins, client: b.client,
 		units: map[string]func() (*lang.Unit, diag.List){}, lowered: map[loweredKey]func() (*ir.Program, diag.List){}}
 	c.read = func(name string) ([]byte, error) {
 		src, err := b.WS.ReadFile(name)

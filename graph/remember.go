@@ -43,8 +43,8 @@ func (r *round) remember(partial bool) {
 	st.Sources = make([]state.Source, len(r.sources))
 	for i := range r.sources {
 		st.Sources[i] = r.sourceState(&r.sources[i], table)
-		for _, u := range st.Sources[i].Units {
-			for _, m := range u.Missing {
+		for ui := range st.Sources[i].Units {
+			for _, m := range st.Sources[i].Units[ui].Missing {
 				r.watchFor(dirs, m)
 			}
 		}

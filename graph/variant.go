@@ -44,7 +44,7 @@ func (t *TargetConfig) configured() bool { return len(t.Args) > 0 || t.Factory !
 // plain is the variant of a file without the targets that have their own.
 func (b *Builder) plain(source string) *variant {
 	v := &variant{source: source, entry: b.Entry, factory: b.Factory, args: b.Args}
-	for _, l := range b.configuredOf(source) {
+	for _, l := range b.configured[source] {
 		t := b.WS.Config.Targets[l.String()]
 		switch {
 		case !t.configured() || b.Factory != "":
@@ -67,7 +67,7 @@ func (b *Builder) variants(source string) []*variant {
 	if b.Entry != "" || b.Factory != "" {
 		return vs // the command line says which one
 	}
-	for _, l := range b.configuredOf(source) {
+	for _, l := range b.configured[source] {
 		t := b.WS.Config.Targets[l.String()]
 		if !t.configured() {
 			continue
@@ -81,16 +81,18 @@ func (b *Builder) variants(source string) []*variant {
 	return vs
 }
 
-// configuredOf lists the labels of Pto.toml's [target] tables that belong to a file, in order.
-func (b *Builder) configuredOf(source string) []Label {
-	var ls []Label
-	for label := range b.WS.Config.Targets {
-		if l, ok := ParseLabel(label); ok && l.File+".py" == source {
-			ls = append(ls, l)
+// configuredBySource are the labels of Pto.toml's [target] tables by the file that they belong to, in order.
+func configuredBySource(c *Config) map[string][]Label {
+	all := map[string][]Label{}
+	for _, label := range sortedKeys(c.Targets) {
+		if l, ok := ParseLabel(label); ok {
+			all[l.File+".py"] = append(all[l.File+".py"], l)
 		}
 	}
-	slices.SortFunc(ls, Label.Compare)
-	return ls
+	for _, ls := range all {
+		slices.SortFunc(ls, Label.Compare)
+	}
+	return all
 }
 
 // merged gives a target's arguments: those of the command line before those of Pto.toml.

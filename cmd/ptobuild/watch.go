@@ -42,6 +42,9 @@ func (a *app) watchCommand() *cobra.Command {
 	return cmd
 }
 
+// saveAfter is how long a watch is idle before it writes the state.
+const saveAfter = 500 * time.Millisecond
+
 // watching is a running watch.
 type watching struct {
 	a    *app
@@ -115,15 +118,20 @@ func (a *app) watch(ctx context.Context, args []string, f watchFlags) error {
 		done, now = make(chan bool, 1), j
 		go func(done chan<- bool) { done <- w.round(round, j) }(done)
 	}
+	// The state is only for the next command: it is written when nothing else is to do.
+	idle := time.NewTimer(saveAfter)
+	defer s.Save()
+	defer func() { // the running round has ended before
+		if cancel != nil {
+			cancel()
+			<-done
+		}
+	}()
 	start(job{batch: graph.Batch{All: true}})
 	for {
 		select {
 		case batch, ok := <-w.watcher.C:
 			if !ok {
-				if cancel != nil {
-					cancel()
-					<-done
-				}
 				a.ui.Status("")
 				return nil
 			}
@@ -134,7 +142,12 @@ func (a *app) watch(ctx context.Context, args []string, f watchFlags) error {
 		case <-done:
 			cancel()
 			cancel, done = nil, nil
+			idle.Reset(saveAfter)
 			a.ui.Status("%s", w.status())
+		case <-idle.C:
+			if cancel == nil {
+				s.Save()
+			}
 		case k := <-keys:
 			switch k {
 			case 'r':
@@ -228,7 +241,6 @@ func (w *watching) round(ctx context.Context, j job) bool {
 		return w.cannot(start, diag.AsList(err, ""))
 	}
 	rep := w.session.Build(ctx, b, ps, graph.BuildOptions{Request: req, Jobs: w.f.test.jobs, KeepGoing: true, Store: a.buildStore(w.session), Warm: true})
-	defer w.session.Save()
 	w.see()
 	w.watcher.Also(w.session.Outside())
 	if ctx.Err() != nil {

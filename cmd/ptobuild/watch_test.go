@@ -3,13 +3,19 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ptobuild/ptobuild/graph"
+	"github.com/ptobuild/ptobuild/internal/ui"
 )
 
 // watched is a watch --json that runs as a process of its own.
@@ -137,7 +143,7 @@ func TestWatchCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.until("its removal", func(e *watchEvent) bool { return e.Targets == 1 })
-	if err := os.Remove(filepath.Join(w.dir, ".ptobuild", "state")); err != nil {
+	if err := os.RemoveAll(filepath.Join(w.dir, ".ptobuild", "state")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(w.stdin, "r"); err != nil {
@@ -156,5 +162,67 @@ func TestWatchCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	for w.events.Scan() { // to the end of the process
+	}
+}
+
+// roundsEnv is how many rounds TestWatchMemory runs instead of a few.
+const roundsEnv = "PTOBUILD_TEST_ROUNDS"
+
+// What a watch holds does not grow with its rounds. Changes are handed to it as its watcher would.
+func TestWatchMemory(t *testing.T) {
+	w := &watched{t: t, dir: t.TempDir()}
+	for i := range 50 {
+		w.write(fmt.Sprintf("p%d.py", i), strings.ReplaceAll(watchedProgram, "class P", fmt.Sprint("class P", i)))
+	}
+	w.write("a.py", watchedProgram)
+	w.write("Pto.toml", watchedConfig)
+	t.Setenv("PTOBUILD_CACHE", t.TempDir())
+	a := &app{ui: &ui.UI{Out: io.Discard, Err: io.Discard, JSON: true}, dir: w.dir}
+	s, err := a.session()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	defer a.closeStore(t.Context())
+	a.running = graph.KeepPlugins(t.Context())
+	x := &watching{a: a, f: watchFlags{test: testFlags{noCompile: true}}, session: s, watcher: &graph.Watcher{}, verdicts: map[string]seenVerdict{}}
+	if err := x.f.test.only.parse(); err != nil {
+		t.Fatal(err)
+	}
+	x.see()
+	round := func(j job) {
+		t.Helper()
+		if !x.round(t.Context(), j) || x.failing || len(x.verdicts) != 1 {
+			t.Fatalf("a round failed: %s", x.summary)
+		}
+	}
+	round(job{batch: graph.Batch{All: true}})
+	n := 150
+	if v, err := strconv.Atoi(os.Getenv(roundsEnv)); err == nil {
+		n = v
+	}
+	held := func() uint64 {
+		runtime.GC()
+		runtime.GC() // what the first one finalised
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	var early uint64
+	for i := range n {
+		if i == n/10 {
+			early = held()
+		}
+		w.write("a.py", strings.Replace(watchedProgram, "1.0", fmt.Sprint(i, ".25"), 1))
+		w.write("p7.py", strings.Replace(strings.ReplaceAll(watchedProgram, "class P", "class P7"), "o = self.k(a, o)", strings.Repeat("o = self.k(a, o)\n        ", i%7)+"o = self.k(a, o)", 1))
+		round(job{batch: graph.Batch{Paths: []string{"a.py", "p7.py"}}})
+		if i%100 == 0 {
+			s.Save()
+		}
+	}
+	late := held()
+	t.Logf("after %d rounds %d KiB are held, after %d %d KiB", n/10, early>>10, n, late>>10)
+	if late > early+early/4 {
+		t.Errorf("after %d rounds %d KiB are held, after %d rounds %d KiB", n/10, early>>10, n, late>>10)
 	}
 }
