@@ -104,6 +104,7 @@ type TestConfig struct {
 	// Of a target that is a C++ file.
 	Signature string   `toml:"signature"`
 	Kernels   []string `toml:"kernels"`
+	Includes  []string `toml:"include_dirs"`
 	Entry     string   `toml:"entry"`
 }
 

@@ -19,6 +19,7 @@ type Handwritten struct {
 	Entry     string   // of the entry function; "": aicpu_orchestration_entry
 	Signature string   // "a: FP32[16, 16], out b: FP32[N, 16], n: INT64", in argument order
 	Kernels   []string // "aiv kernels/add.cpp", by kernel id; none: kernels are not run
+	Includes  []string // folders of headers, from the root
 }
 
 // isHandwritten reports that a target of Pto.toml or the command line is a C++ file.
@@ -36,7 +37,7 @@ func HandwrittenTarget(h *Handwritten) *Target {
 
 // handTarget is the target of a test whose target is a C++ file.
 func (t *TestConfig) handTarget() *Target {
-	return HandwrittenTarget(&Handwritten{Source: strings.TrimPrefix(t.Target, "//"), Entry: t.Entry, Signature: t.Signature, Kernels: t.Kernels})
+	return HandwrittenTarget(&Handwritten{Source: strings.TrimPrefix(t.Target, "//"), Entry: t.Entry, Signature: t.Signature, Kernels: t.Kernels, Includes: t.Includes})
 }
 
 // HandwrittenTest finds the first test of a C++ file, or the one of a name.
@@ -108,7 +109,7 @@ func (b *Builder) handwritten(t *Target) (*Built, diag.List) {
 	prog := &ir.Program{Name: f.Func}
 	for i, text := range h.Kernels {
 		core, source, ok := strings.Cut(strings.TrimSpace(text), " ")
-		k := plan.Kernel{ID: i, Core: plan.AIV, External: &ir.External{Source: path.Clean(strings.TrimSpace(source))}}
+		k := plan.Kernel{ID: i, Core: plan.AIV, External: &ir.External{Source: path.Clean(strings.TrimSpace(source)), IncludeDirs: h.Includes}}
 		if core == "aic" {
 			k.Core = plan.AIC
 		}

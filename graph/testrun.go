@@ -20,6 +20,7 @@ import (
 	"github.com/ptobuild/ptobuild/passes/lower"
 	"github.com/ptobuild/ptobuild/runtime/check"
 	"github.com/ptobuild/ptobuild/runtime/exec"
+	"github.com/ptobuild/ptobuild/runtime/kernels"
 	"github.com/ptobuild/ptobuild/runtime/native"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
@@ -198,6 +199,9 @@ func (t *Tester) key(ctx context.Context, test *TestConfig, built *Built, job *e
 	if err != nil {
 		return cache.Digest{}, err
 	}
+	if h := built.Target.Hand; h != nil {
+		k.Str("description", fmt.Sprintf("%+v", *h))
+	}
 	k.Digest("program", cache.Digest{Hash: program}).Str("places", fmt.Sprint(hashPlaces(places))) // reports speak of them
 	t.Builder.addPlugins(k, t.Builder.pluginsIn(built.Program), false)                             // the program is what passes made of it
 	if t.Toolchain != nil {
@@ -326,7 +330,7 @@ func (t *Tester) runCompiled(ctx context.Context, built *Built, job *exec.Job) (
 		job.Effects[all.Schedules[i]] = results[i].Effects
 	}
 	for _, d := range results[0].Diags {
-		if d.Code == native.CodeInputWritten || d.Code == check.CodeDirection {
+		if d.Code == native.CodeInputWritten || d.Code == check.CodeDirection || d.Code == kernels.CodeUnwritten {
 			ds.Add(d)
 		}
 	}
@@ -362,7 +366,7 @@ func (t *Tester) source(ctx context.Context, built *Built) ([]byte, error) {
 	case t.Toolchain == nil:
 		return nil, diag.Errorf(native.CodeToolchain, built.Target.Pos, "a hand-written orchestration only runs compiled").WithHint("run without --no-compile")
 	}
-	text, reads, err := t.Toolchain.Preprocess(ctx, t.Builder.WS.Root, h.Source, h.Entry)
+	text, reads, err := t.Toolchain.Preprocess(ctx, t.Builder.WS.Root, h.Source, h.Entry, h.Includes)
 	for _, f := range reads {
 		_, _ = t.Builder.WS.ReadFile(f) // for reports, and so that `ptobuild watch` looks at it
 	}

@@ -55,6 +55,7 @@ func (a *app) runCommand() *cobra.Command {
 	f.artifacts.register(cmd)
 	cmd.Flags().StringVar(&f.hand.Signature, "signature", "", "of a C++ file: its arguments, such as \"a: FP32[16, 16], n: INT64\"")
 	cmd.Flags().StringArrayVar(&f.hand.Kernels, "kernel", nil, "of a C++ file: `\"CORE FILE\"` of the next kernel id, with CORE aic or aiv (may be repeated)")
+	cmd.Flags().StringArrayVar(&f.hand.Includes, "include", nil, "of a C++ file: a `FOLDER` of headers for it and its kernels (may be repeated)")
 	cmd.Flags().StringVar(&f.hand.Entry, "entry", "", "of a C++ file: the `NAME` of its entry function, when it is not aicpu_orchestration_entry")
 	f.load.register(cmd)
 	a.cacheFlags(cmd)
@@ -162,6 +163,11 @@ func (a *app) handTarget(ctx context.Context, what string, f *runFlags) (*graph.
 			h.Kernels[i] = core + " " + a.inWorkspace(ws, source)
 		}
 	}
+	for i, d := range h.Includes {
+		if !filepath.IsAbs(d) {
+			h.Includes[i] = a.inWorkspace(ws, d)
+		}
+	}
 	if t := b.HandwrittenTest(h.Source, f.request.Test); t != nil {
 		if h.Signature == "" {
 			h.Signature = t.Signature
@@ -171,6 +177,9 @@ func (a *app) handTarget(ctx context.Context, what string, f *runFlags) (*graph.
 		}
 		if h.Entry == "" {
 			h.Entry = t.Entry
+		}
+		if h.Includes == nil {
+			h.Includes = t.Includes
 		}
 	}
 	return b, graph.HandwrittenTarget(&h), nil

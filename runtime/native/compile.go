@@ -114,8 +114,8 @@ func (t *Toolchain) CompilePreprocessed(ctx context.Context, name string, text [
 }
 
 // Preprocess makes one text of a hand-written orchestration of the workspace at root and all that it includes: what is next to it, and the headers of
-// this package. entry names its entry function, "" for the usual one. It also gives the files of the workspace that were read.
-func (t *Toolchain) Preprocess(ctx context.Context, root, name, entry string) (text []byte, reads []string, err error) {
+// this package and of the folders dirs. entry names its entry function, "" for the usual one. It also gives the files of the workspace that were read.
+func (t *Toolchain) Preprocess(ctx context.Context, root, name, entry string, dirs []string) (text []byte, reads []string, err error) {
 	dir, err := os.MkdirTemp("", "ptobuild-cxx-")
 	if err != nil {
 		return nil, nil, err
@@ -126,7 +126,10 @@ func (t *Toolchain) Preprocess(ctx context.Context, root, name, entry string) (t
 			return nil, nil, err
 		}
 	}
-	args := []string{flags[0], "-E", "-I" + dir}
+	args := []string{flags[0], "-E", "-I" + dir} // our headers are found before others of the same name
+	for _, d := range dirs {
+		args = append(args, "-I"+filepath.FromSlash(d))
+	}
 	if src, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name))); err == nil {
 		args = append(args, streamFlags(src)...)
 	}

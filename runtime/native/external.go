@@ -128,6 +128,9 @@ func (x *externals) call(f uintptr, m *sim.Memory, c *sim.KernelCall) error {
 	clear(x.args[n+len(c.Scalars) : localArg])
 	x.local.blockIdx, x.local.blockNum, x.global.subBlock = int32(c.Block), int32(c.BlockCount), int32(c.SubBlock)
 	x.foot.take(m, c)
+	if x.probing {
+		x.unwritten(c)
+	}
 	x.p.arguments(c)
 	x.text[0] = 0
 	how := uintptr(0)

@@ -13,13 +13,14 @@ import (
 	"github.com/ptobuild/ptobuild/ir/plan"
 	"github.com/ptobuild/ptobuild/runtime/check"
 	"github.com/ptobuild/ptobuild/runtime/exec"
+	"github.com/ptobuild/ptobuild/runtime/kernels"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
 // What C++ kernels do beside their declared windows and directions: in, out and more are the arguments of the one task, by its form.
 var footprints = []struct {
 	name string
-	form int    // in, out, more are 0: x, output y, x; 1: x, a fresh output, x; 2: x, the left half of y as output, x; 3: x, output y, a fresh output; 4: y, inout y, x
+	form int    // in, out, more are 0: x, output y, x; 1: x, a fresh output, x; 2: x, the left half of y as output, x; 3: x, output y, a fresh output; 4: y, inout y, x; 5: a fresh buffer, output y, x
 	body string // of the kernel
 	code diag.Code
 	text string // of the report; "": there is none
@@ -38,6 +39,7 @@ var footprints = []struct {
 	{name: "an output that is never written", form: 3, body: "copy(in, out);", code: check.CodeDirection, text: "kernel 'k' never wrote argument 2"},
 	{name: "an output that is written with what it holds", form: 3, body: "copy(in, out); for (int i = 0; i < 256; ++i) more.data<uint32_t>()[i] = 0xFDFDFDFDu;"},
 	{name: "an input is written", body: "copy(in, out); in.data<float>()[18] = 7;", code: CodeInputWritten, text: "writes to argument 0, which the task gives as an input (element 18 after its first)"},
+	{name: "an input that nothing has written", form: 5, body: "copy(in, out);", code: kernels.CodeUnwritten, text: "kernel 'k' gets argument 0 as an input, but nothing has written any of it"},
 	{name: "in place", form: 4, body: "for (int i = 0; i < 256; ++i) out.data<float>()[i] = 2 * in.data<float>()[i];"},
 	{name: "a result of its own mind", body: "static float calls = 0; calls += 1; for (int i = 0; i < 256; ++i) out.data<float>()[i] = calls;"},
 }
@@ -65,9 +67,10 @@ void aicpu_orchestration_entry(const L2TaskArgs& args) {
     Tensor left = y.view(half, at);
     TensorCreateInfo ci(shape, 2);
     L0TaskArgs a;
-    a.add_input(args.scalar(1) == 4 ? y : x);
+    TaskOutputTensors made = alloc_tensors(ci);
+    a.add_input(args.scalar(1) == 4 ? y : args.scalar(1) == 5 ? made.get_ref(0) : x);
     switch (args.scalar(1)) {
-    case 0: case 3: a.add_output(y); break; case 1: a.add_output(ci); break; case 2: a.add_output(left); break; case 4: a.add_inout(y);
+    case 0: case 3: case 5: a.add_output(y); break; case 1: a.add_output(ci); break; case 2: a.add_output(left); break; case 4: a.add_inout(y);
     }
     if (args.scalar(1) == 3) a.add_output(ci); else a.add_input(x);
     a.add_scalar(static_cast<int32_t>(args.scalar(0)));
@@ -92,8 +95,8 @@ void aicpu_orchestration_entry(const L2TaskArgs& args) {
 				}
 				return
 			}
-			if len(ds) != 1 || ds[0].Code != c.code || !strings.Contains(ds[0].Message, c.text) || ds[0].Span.Line != 14 || ds[0].Hint == "" {
-				t.Fatalf("reported %v, want %s at line 14: %s", ds, c.code, c.text)
+			if len(ds) != 1 || ds[0].Code != c.code || !strings.Contains(ds[0].Message, c.text) || ds[0].Span.Line != 15 || ds[0].Hint == "" {
+				t.Fatalf("reported %v, want %s at line 15: %s", ds, c.code, c.text)
 			}
 			if c.line > 0 && (len(ds[0].Related) == 0 || ds[0].Related[0].Span.Line != lines[i]) {
 				t.Errorf("the kernel died at %v, want line %d", ds[0].Related, lines[i])

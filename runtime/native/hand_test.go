@@ -193,3 +193,20 @@ func fails(t *testing.T, src, message string) {
 		}
 	}
 }
+
+// The config function asks for a number of arguments: more than there are is an error, fewer are fine, and 0 asks for nothing.
+func Test64ExpectedArguments(t *testing.T) {
+	e := engineFor(t, "o.cpp", `#include "pto_orchestration_api.h"
+PTO2OrchestrationConfig aicpu_orchestration_config(const L2TaskArgs& args) { return {.expected_arg_count = (int32_t)args.scalar(0)}; }
+void aicpu_orchestration_entry(const L2TaskArgs& args) { L0TaskArgs a; a.add_inout(args.tensor(0)); rt_submit_aiv_task(0, a); }
+`)
+	for want := range uint64(5) {
+		results, err := e.Run(context.Background(), callsOnly(tiles(1), []uint64{want}, "k"))
+		switch d := soleReport(t, results, err); {
+		case want <= 2 && (d != nil || results[0].Tasks != 1):
+			t.Errorf("%d of 2: %v", want, d)
+		case want > 2 && (d == nil || d.Code != sim.CodeArity || d.Span.File != "o.cpp"):
+			t.Errorf("%d of 2: %v", want, d)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/runtime/check"
+	"github.com/ptobuild/ptobuild/runtime/kernels"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
@@ -47,6 +48,23 @@ func (x *externals) note(c *sim.KernelCall, changed func(arg int) bool) *kernelH
 		h.args[i].wrote = h.args[i].wrote || changed(i)
 	}
 	return h
+}
+
+// unwritten warns of inputs that nothing has written.
+func (x *externals) unwritten(c *sim.KernelCall) {
+	for i := range c.Args {
+		a := &c.Args[i]
+		now, _ := x.foot.window(i)
+		if a.Tag != sim.Input || len(now) == 0 || a.Tensor.DType.Bytes() < 2 || len(bytes.TrimLeft(now, string([]byte{sim.Poison}))) > 0 {
+			continue // bytes hold the pattern too often to tell
+		}
+		d := diag.Warningf(kernels.CodeUnwritten, c.Site, "kernel '%s' gets argument %d as an input, but nothing has written any of it", x.name(int(c.Kernel)), i).
+			WithHint("let a task write it before, or give it an initial value; in a MANUAL scope, wait for the writer with set_dependencies")
+		if made := c.MadeAt(i); made.IsValid() {
+			d.WithRelated(made, "the buffer is made here")
+		}
+		c.Warn(d)
+	}
 }
 
 func isOutput(a *sim.Arg) bool { return a.Tag == sim.Output || a.Tag == sim.OutputExisting }
