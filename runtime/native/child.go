@@ -202,6 +202,7 @@ func (o *object) unload() { _ = purego.Dlclose(o.handle) } // static destructors
 func (b *bridge) run(obj *object, s exec.Schedule) (*result, *diag.Diagnostic) {
 	req := b.req
 	job := &exec.Job{Tensors: req.Tensors, Machine: req.Machine}
+	job.Machine.Shared = true // user code has pointers to all of the memory
 	found := func(*sim.Runtime) *Findings { return nil }
 	if req.Inspect != nil && b.progress.schedule.Load() == 0 {
 		found = req.Inspect.prepare(job)

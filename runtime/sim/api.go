@@ -178,6 +178,7 @@ type Config struct {
 	ExactOverlap bool
 	Workers      int // of the policy Parallel; 0: one for each core of the host
 	Kernels      KernelRunner
+	Shared       bool     // other code than kernels and the runtime may change memory
 	Names        []string // kernel id → name, for reports
 	Record       bool     // keep the trace
 	Check        bool     // keep the graph of accesses and edges that runtime/check needs

@@ -38,6 +38,7 @@ func (r *Runtime) lookup(id TaskID) (t *task, issued bool) {
 func (r *Runtime) findProducers(a *TaskArgs, t *task, site Site) bool {
 	r.epoch++
 	t.mark = r.epoch // a task never waits for itself
+	clear(r.taken[:len(t.args)])
 	for i, id := range a.Deps {
 		if id == InvalidTask {
 			r.Fail(InvalidArgs, "invalid-id-in-deps", diag.Errorf(CodeDepInvalid, site, "set_dependencies: entry %d of the dependencies of %s is an invalid task id", i, r.kernelsOf(a.Kind, a.Kernels)).
@@ -109,6 +110,9 @@ func (r *Runtime) followWriters(t *task, h *Tensor, arg int, rewrites bool, site
 	g.set(h)
 	for _, i := range r.omap.Meet(g.lo, g.hi) {
 		e := r.omap.At(i)
+		if e.task == t.id { // taken over for an earlier argument
+			continue
+		}
 		rel := g.relate(&e.region)
 		if rel == disjoint || rel == overlaps && r.cfg.ExactOverlap && !g.meets(&e.region) {
 			continue
@@ -123,7 +127,12 @@ func (r *Runtime) followWriters(t *task, h *Tensor, arg int, rewrites bool, site
 		}
 		p, _ := r.lookup(e.task)
 		r.produce(t, e.task, p, EdgeOverlap, arg)
-		if rewrites && rel == covers {
+		switch {
+		case !rewrites || rel != covers:
+		case r.taken[arg] == 0 && g.lo == e.lo && g.hi == e.hi:
+			r.releaseEntry(p, i)
+			e.task, r.taken[arg] = t.id, i
+		default:
 			r.dropEntry(p, i)
 		}
 	}
@@ -146,16 +155,19 @@ func (r *Runtime) produce(t *task, id TaskID, p *task, kind EdgeKind, arg int) {
 
 // enterWriters makes t a writer for later tasks.
 func (r *Runtime) enterWriters(t *task, site Site) bool {
-	n := 0
+	n, more := 0, 0
 	for i := range t.args {
 		if writes(&t.args[i]) {
 			n++
+			if r.taken[i] == 0 {
+				more++
+			}
 		}
 	}
 	if n == 0 {
 		return true
 	}
-	if !r.waitForMap(n, site) {
+	if !r.waitForMap(more, site) {
 		return false
 	}
 	for i := range t.args {
@@ -168,7 +180,13 @@ func (r *Runtime) enterWriters(t *task, site Site) bool {
 		if g.lo == g.hi {
 			continue
 		}
-		k := r.omap.Insert(g.lo, g.hi, writer{region: *g, version: x.Tensor.Version, task: t.id, next: t.entries})
+		w := writer{region: *g, version: x.Tensor.Version, task: t.id, next: t.entries}
+		k := r.taken[i]
+		if k != 0 {
+			*r.omap.At(k) = w
+		} else {
+			k = r.omap.Insert(g.lo, g.hi, w)
+		}
 		if t.entries != 0 {
 			r.omap.At(t.entries).prev = k
 		}
@@ -189,13 +207,17 @@ type writer struct {
 	prev, next interval.Index // the regions of one task
 }
 
-// dropEntry removes an entry from the map and from the list of its writer p (nil: reclaimed; the entry was only kept for the graph).
-func (r *Runtime) dropEntry(p *task, i interval.Index) {
+// releaseEntry takes an entry of the map from its writer p (nil: reclaimed; the entry was only kept for the graph).
+func (r *Runtime) releaseEntry(p *task, i interval.Index) {
 	if p != nil {
 		r.unlinkEntry(p, i)
 	} else {
 		r.kept--
 	}
+}
+
+func (r *Runtime) dropEntry(p *task, i interval.Index) {
+	r.releaseEntry(p, i)
 	r.omap.Remove(i)
 }
 

@@ -55,6 +55,7 @@ func (r *Runtime) WriteAs(t Tensor, idx []uint32, bits uint64, typ string, size 
 		return
 	}
 	r.stats.Writes++
+	r.dirty = true
 	for i := range b {
 		b[i] = byte(bits >> (8 * i))
 	}

@@ -144,7 +144,7 @@ func (r *Runtime) reclaim(g *ring) bool {
 			break
 		}
 		r.retireEntries(t)
-		if t.heapEnd != t.heapStart && !r.finished {
+		if t.heapEnd != t.heapStart && r.dirty && !r.finished {
 			Unwrite(r.mem.Bytes(g.base+t.heapStart%g.size, t.heapEnd-t.heapStart))
 		}
 		g.heapTail = t.heapEnd

@@ -60,7 +60,9 @@ type Runtime struct {
 	u32s     arena[uint32]
 	tensors  arena[Tensor]
 	scratch  region
-	found    []*task // writers that an element access waits for
+	found    []*task                    // writers that an element access waits for
+	taken    [MaxTensors]interval.Index // by argument of the submit in progress: the entry of a writer that it replaces
+	dirty    bool                       // something may have written to created buffers
 	operands []Operand
 	// allocArgs is the argument list of the allocation in progress.
 	allocArgs []Arg
@@ -121,6 +123,7 @@ func New(cfg Config) (*Runtime, error) {
 		machine:     newMachine(cfg.Clusters),
 		costs:       *cfg.Costs,
 	}
+	r.dirty = cfg.Kernels != nil || cfg.Shared
 	r.ready.policy, r.ready.rng, r.ready.late = cfg.Policy, r.rng, cfg.Seed
 	if len(cfg.Times) > 0 {
 		r.kernelTimes = make([]uint64, len(cfg.Names))

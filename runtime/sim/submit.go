@@ -417,6 +417,7 @@ func (r *Runtime) makeOutputs(g *ring, t *task) {
 		size := outputBytes(c)
 		x.Tensor = Tensor{Addr: at, Size: size, Owner: t.id, DType: c.DType, Shape: shape, Strides: strides, ManualDep: c.ManualDep}
 		if c.HasInit {
+			r.dirty = true
 			fillElements(r.mem.Bytes(at, n*uint64(c.DType.Bytes())), c.Init, c.DType.Bytes())
 		}
 		at += size

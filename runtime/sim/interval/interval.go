@@ -8,32 +8,33 @@ type Index int32
 
 // Map is a set of intervals. Equal intervals may be in it more than once. Use New.
 type Map[V any] struct {
-	nodes []node[V]
-	root  Index
-	free  Index // recycled nodes, chained by left
-	n     int
-	rng   uint32
-	path  []Index
-	hits  []Index
+	nodes  []node
+	values []V // by node, apart: a search looks at many nodes and few values
+	root   Index
+	free   Index // recycled nodes, chained by left
+	n      int
+	rng    uint32
+	path   []Index
+	hits   []Index
 }
 
-// node keeps what a search reads at its front, in one cache line.
-type node[V any] struct {
+type node struct {
 	lo, hi      uint64
 	maxHi       uint64 // highest hi in this subtree
 	left, right Index
 	prio        uint32
-	value       V
 }
 
 // New returns an empty Map.
-func New[V any]() *Map[V] { return &Map[V]{nodes: make([]node[V], 1, 64), rng: 2463534242} }
+func New[V any]() *Map[V] {
+	return &Map[V]{nodes: make([]node, 1, 64), values: make([]V, 1, 64), rng: 2463534242}
+}
 
 // Len is the number of intervals.
 func (m *Map[V]) Len() int { return m.n }
 
 // At is the value of an interval. The pointer is valid until the next Insert.
-func (m *Map[V]) At(i Index) *V { return &m.nodes[i].value }
+func (m *Map[V]) At(i Index) *V { return &m.values[i] }
 
 // Bounds is the interval itself.
 func (m *Map[V]) Bounds(i Index) (lo, hi uint64) { return m.nodes[i].lo, m.nodes[i].hi }
@@ -72,13 +73,16 @@ func (m *Map[V]) Insert(lo, hi uint64, v V) Index {
 	if i != 0 {
 		m.free = m.nodes[i].left
 	} else {
-		m.nodes = append(m.nodes, node[V]{})
+		m.nodes = append(m.nodes, node{})
+		var none V
+		m.values = append(m.values, none)
 		i = Index(len(m.nodes) - 1)
 	}
 	m.rng ^= m.rng << 13
 	m.rng ^= m.rng >> 17
 	m.rng ^= m.rng << 5
-	m.nodes[i] = node[V]{lo: lo, hi: hi, maxHi: hi, prio: m.rng, value: v}
+	m.nodes[i] = node{lo: lo, hi: hi, maxHi: hi, prio: m.rng}
+	m.values[i] = v
 	m.root = m.insertAt(m.root, i)
 	m.n++
 	return i
@@ -152,7 +156,7 @@ func (m *Map[V]) Remove(i Index) {
 	for k := len(m.path) - 1; k >= 0; k-- {
 		m.pull(m.path[k])
 	}
-	m.nodes[i] = node[V]{left: m.free}
+	m.nodes[i] = node{left: m.free}
 	m.free = i
 	m.n--
 }
