@@ -20,7 +20,7 @@ import (
 )
 
 func toolchain(b *testing.B) *native.Toolchain {
-	tc, err := native.FindToolchain("")
+	tc, err := native.FindToolchain("", nil)
 	if err != nil {
 		b.Fatal(err)
 	}

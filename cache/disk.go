@@ -94,6 +94,18 @@ func (s *Disk) Has(d Digest) bool {
 	return err == nil && info.Size() == d.Size
 }
 
+// File is the file of a blob for another program to read; ok is false when it is not there. It must not be changed, may go when the store is cleaned,
+// and is not compared with its digest.
+func (s *Disk) File(d Digest) (path string, ok bool) {
+	p := s.path(casDir, d)
+	info, err := os.Stat(p)
+	if err != nil || info.Size() != d.Size {
+		return "", false
+	}
+	touch(p, info)
+	return p, true
+}
+
 // GetAction returns a recorded result when all its blobs seem to be there.
 func (s *Disk) GetAction(_ context.Context, key Digest) (*ActionResult, error) {
 	p := s.path(acDir, key)

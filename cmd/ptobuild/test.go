@@ -82,7 +82,7 @@ func (a *app) tester(b *graph.Builder, f testFlags) (*graph.Tester, error) {
 		return nil, err
 	}
 	if !f.noCompile {
-		if t.Toolchain, err = native.FindToolchain(b.WS.Config.Build.CXX); err != nil {
+		if t.Toolchain, err = native.FindToolchain(b.WS.Config.Build.CXX, a.store.local); err != nil {
 			return nil, err
 		}
 	}

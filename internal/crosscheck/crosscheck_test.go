@@ -124,7 +124,7 @@ func TestDerivedOrder(t *testing.T) {
 // TestCompiled holds the compiled C++ of each API profile against its plan: both make the same calls and leave the same memory, in any order of the tasks.
 func TestCompiled(t *testing.T) {
 	t.Parallel()
-	tools, err := native.FindToolchain("")
+	tools, err := native.FindToolchain("", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 // The Go mirror of each struct must have the size and offsets that the C++ compiler gives the header's.
 func TestABI(t *testing.T) {
-	tc, err := FindToolchain("")
+	tc, err := FindToolchain("", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -24,21 +25,30 @@ import (
 type Toolchain struct {
 	CXX string // absolute path
 	ID  string // what its --version says first: part of every compile key
+
+	headers precompiler
+	static  func() bool // the C++ library can be linked in
 }
 
 // flags make a position-independent shared object whose only exports are the entry points of the header: one that exports inline functions of the C++
 // library can be bound to by that library, and is then never unloaded. Optimisation is low: orchestration code is
 // executed once, so compile time is what a user waits for. Narrowing in generated braces is legal in older emitters. Hand-written code may throw.
-var flags = []string{"-std=c++17", "-O1", "-g1", "-fPIC", "-shared", "-fvisibility=hidden", "-ffile-prefix-map=.=", "-Wno-narrowing",
-	"-Wl,-z,defs", "-Wl,--version-script=" + exportsName}
+var flags = append(slices.Clip(compileFlags), "-shared", "-Wl,-z,defs", "-Wl,--version-script="+exportsName)
+
+var compileFlags = []string{"-std=c++17", "-O1", "-g1", "-fPIC", "-fvisibility=hidden", "-ffile-prefix-map=.=", "-Wno-narrowing"}
+
+// staticFlags link the C++ library in, where it is installed in that form: every run loads the object anew, and would load and bind the whole library
+// with it, which takes longer than five tasks. They are not part of keys, because they change nothing else.
+var staticFlags = []string{"-static-libstdc++", "-static-libgcc"}
 
 const (
 	exportsName = "exports.map"
 	exports     = "{ global: pto_bind; pto_expected_args; pto_run; local: *; };\n"
 )
 
-// FindToolchain resolves the compiler: the named one, else g++, else clang++.
-func FindToolchain(name string) (*Toolchain, error) {
+// FindToolchain resolves the compiler: the named one, else g++, else clang++. What it finds out about the compiler is kept in the store, and so is its
+// precompiled header; nil keeps nothing.
+func FindToolchain(name string, store *cache.Disk) (*Toolchain, error) {
 	candidates := []string{"g++", "clang++"}
 	if name != "" {
 		candidates = []string{name}
@@ -48,15 +58,64 @@ func FindToolchain(name string) (*Toolchain, error) {
 		if err != nil {
 			continue
 		}
-		out, err := exec.Command(p, "--version").Output()
+		id, err := version(p, store)
 		if err != nil {
 			return nil, diag.Errorf(CodeToolchain, diag.Span{}, "%s does not run: %v", p, err)
 		}
-		id, _, _ := strings.Cut(string(out), "\n")
-		return &Toolchain{CXX: p, ID: id}, nil
+		t := &Toolchain{CXX: p, ID: id, headers: precompiler{store: store}}
+		t.static = sync.OnceValue(func() bool {
+			const library = "libstdc++.a"
+			out, err := exec.Command(p, "-print-file-name="+library).Output()
+			return err == nil && filepath.IsAbs(strings.TrimSpace(string(out))) // the bare name: there is none
+		})
+		return t, nil
 	}
 	return nil, diag.Errorf(CodeToolchain, diag.Span{}, "no C++ compiler: %s not found", strings.Join(candidates, " and ")).
 		WithHint("install one (apt-get install g++), or name it with cxx in the [build] section of Pto.toml")
+}
+
+// version is the first line of a compiler's --version. It is asked once for each state of a file that is itself a compiler; a script or ccache may stand for
+// another one at any time.
+func version(compiler string, store *cache.Disk) (string, error) {
+	ask := func() (string, error) {
+		out, err := exec.Command(compiler, "--version").Output()
+		id, _, _ := strings.Cut(string(out), "\n")
+		return id, err
+	}
+	file, err := filepath.EvalSymlinks(compiler)
+	s, ok := stamp(file)
+	if name := filepath.Base(file); store == nil || err != nil || !ok || !strings.Contains(name, "g++") && !strings.Contains(name, "clang") {
+		return ask()
+	}
+	ctx := context.Background()
+	const output = "version"
+	key := cache.NewKey("CompilerVersion").Str("file", file).Str("stamp", s).Sum()
+	if r, err := store.GetAction(ctx, key); err == nil {
+		d, _ := r.Output(output)
+		if b, err := store.Get(ctx, d); err == nil {
+			return string(b), nil
+		}
+	}
+	id, err := ask()
+	if err != nil || !isProgram(file) {
+		return id, err
+	}
+	if d, err := store.Put(ctx, []byte(id)); err == nil {
+		_ = store.PutAction(ctx, key, &cache.ActionResult{Outputs: []cache.OutputFile{{Path: output, Digest: d}}}) // else it is asked again
+	}
+	return id, nil
+}
+
+// isProgram tells a binary from a script.
+func isProgram(file string) bool {
+	f, err := os.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	magic := make([]byte, 4)
+	_, err = io.ReadFull(f, magic)
+	return err == nil && string(magic) == "\x7fELF"
 }
 
 // Key is the action key of compiling src.
@@ -213,12 +272,29 @@ func (t *Toolchain) object(ctx context.Context, name string, src []byte, languag
 		}
 	}
 	const object = "out.so"
-	cmd := t.command(ctx, dir, slices.Concat(flags, streamFlags(src), []string{"-I.", "-x", language, name, "-o", object})...)
-	cmd.Dir = dir
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	if err := cmd.Run(); err != nil {
-		return nil, t.failed(ctx, err, func() error { return compilerErrors(name, stderr.String()) })
+	link := slices.Clone(flags)
+	if t.static() {
+		link = append(link, staticFlags...)
+	}
+	compile := func(more []string) (string, error) {
+		cmd := t.command(ctx, dir, append(append(slices.Clip(link), more...), "-I.", "-x", language, name, "-o", object)...)
+		cmd.Dir = dir
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		err := cmd.Run()
+		return stderr.String(), err
+	}
+	var first []string
+	if len(headers) > 0 {
+		first = t.precompiled(ctx, dir, src)
+	}
+	text, err := compile(first)
+	if err != nil && first != nil && ctx.Err() == nil { // the reports must not depend on it
+		_ = os.Remove(filepath.Join(dir, precompiledName)) // or the compiler takes it, or not
+		text, err = compile(nil)
+	}
+	if err != nil {
+		return nil, t.failed(ctx, err, func() error { return compilerErrors(name, text) })
 	}
 	return os.ReadFile(filepath.Join(dir, object))
 }

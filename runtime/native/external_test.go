@@ -202,7 +202,7 @@ func TestExternalKernelWritesInput(t *testing.T) {
 func TestKernelCompilerReports(t *testing.T) {
 	root := t.TempDir()
 	for _, cxx := range []string{"g++", "clang++"} {
-		tc, err := FindToolchain(cxx)
+		tc, err := FindToolchain(cxx, nil)
 		if err != nil {
 			continue
 		}

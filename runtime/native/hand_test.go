@@ -183,7 +183,7 @@ func TestEntryForms(t *testing.T) {
 func fails(t *testing.T, src, message string) {
 	t.Helper()
 	for _, cxx := range []string{"g++", "clang++"} {
-		tc, err := FindToolchain(cxx)
+		tc, err := FindToolchain(cxx, nil)
 		if err != nil {
 			continue
 		}

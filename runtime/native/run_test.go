@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-var toolchain = sync.OnceValues(func() (*Toolchain, error) { return FindToolchain("") })
+var toolchain = sync.OnceValues(func() (*Toolchain, error) { return FindToolchain("", nil) })
 
 var objects sync.Map // compiled sources: several tests run the same one
 
@@ -258,7 +258,7 @@ void aicpu_orchestration_entry(const ChipStorageTaskArgs& args) {
 
 func TestCompilerReports(t *testing.T) {
 	for _, cxx := range []string{"g++", "clang++"} {
-		tc, err := FindToolchain(cxx)
+		tc, err := FindToolchain(cxx, nil)
 		if err != nil {
 			continue // TestHeaderAcceptsEveryGeneration asks for one of them
 		}
@@ -280,7 +280,7 @@ func TestCompilerReports(t *testing.T) {
 			}
 		}
 	}
-	if _, err := FindToolchain("no-such-compiler"); diag.AsList(err, "")[0].Code != CodeToolchain {
+	if _, err := FindToolchain("no-such-compiler", nil); diag.AsList(err, "")[0].Code != CodeToolchain {
 		t.Errorf("missing compiler: %v", err)
 	}
 }
