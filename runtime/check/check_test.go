@@ -56,6 +56,9 @@ func create(n uint32) sim.Arg {
 	return sim.Arg{Tag: sim.Output, Create: &sim.CreateInfo{Shape: []uint32{n}, DType: ir.FP32}}
 }
 
+// orderOnly is the set of dependencies that keep no buffers.
+type orderOnly uint64
+
 func (p *prog) task(args ...any) sim.Outputs { return p.taskAt(p.site(), args...) }
 
 func (p *prog) taskAt(at sim.Site, args ...any) sim.Outputs {
@@ -66,6 +69,8 @@ func (p *prog) taskAt(at sim.Site, args ...any) sim.Outputs {
 			a.Args = append(a.Args, x)
 		case sim.TaskID:
 			a.Deps = append(a.Deps, x)
+		case orderOnly:
+			a.OrderOnly = uint64(x)
 		case *sim.Predicate:
 			a.Pred = x
 		case sim.Scalar:
@@ -532,6 +537,15 @@ func TestLifetimes(t *testing.T) {
 			p.task(in(a.Tensors[0]), w.Task)
 			p.task(dummy, a.Task)
 		}, 1},
+		{"an edge for the order only", func(p *prog, x sim.Tensor) {
+			a := alloc(p)
+			p.task(out(a.Tensors[0]), a.Task, orderOnly(1))
+		}, 1},
+		{"an edge for the order, and for the buffer", func(p *prog, x sim.Tensor) {
+			a := alloc(p)
+			p.task(out(a.Tensors[0]), a.Task, a.Task, orderOnly(1))
+			p.task(out(a.Tensors[0]), a.Task, a.Task, orderOnly(2))
+		}, 0},
 		{"entry tensors live for ever", func(p *prog, x sim.Tensor) { p.task(in(x)) }, 0},
 		{"the operand of a predicate", func(p *prog, x sim.Tensor) {
 			a := alloc(p)

@@ -25,7 +25,9 @@ func (r *run) lifetimes(o *order) (l []*Lifetime) {
 	for i := range g.Nodes {
 		if n := &g.Nodes[i]; n.Kind == sim.NodeTask {
 			for _, e := range n.Preds {
-				users[g.Nodes[e.From].ID] = append(users[g.Nodes[e.From].ID], int32(i))
+				if !e.OrderOnly {
+					users[g.Nodes[e.From].ID] = append(users[g.Nodes[e.From].ID], int32(i))
+				}
 			}
 		}
 	}

@@ -174,7 +174,8 @@ enum class ArgDirection : uint8_t { SCALAR = 0, IN = 1, OUT = 2, INOUT = 3 };
 enum class PTO2ScopeMode : int32_t { AUTO = 0, MANUAL = 1 };
 enum class PredicateOp : uint8_t { NONE = 0, EQ, NE, GT, LT, GE, LE };
 enum class AddressSpace : uint8_t { HOST = 0, DEVICE = 1 };
-// What a dependency edge does: order the tasks, keep the producer's buffers alive. The simulator keeps buffers for every edge.
+// What a dependency edge does: order the tasks, keep the producer's buffers alive. The simulator does both for every edge, and reports a user of a buffer that the
+// runtime would not keep alive.
 enum DepFlags : uint8_t { DEP_WAIT = 1, DEP_RETAIN = 2 };
 
 // ring << 32 | local. A default-made id is invalid.
@@ -235,6 +236,7 @@ struct TaskBlock {
     uint64_t scalars[PTO_MAX_SCALARS];
     uint8_t scalar_types[PTO_MAX_SCALARS];    // bytes, plus 0 signed, 16 unsigned, 32 floating, 48 bool
     const PTO2TaskId* deps = nullptr;
+    uint64_t order_only = 0;                  // bit i: dependency i, one of the first 64, does not keep the buffers of its task alive
     uint32_t dep_count = 0;
     int32_t block_num = 1;
     int32_t timing_slot = -1;
@@ -275,6 +277,7 @@ constexpr uint16_t DEPS_BY_POINTER = 1;  // there are too many to copy
 struct TaskHeader {
     uint32_t tensor_count, scalar_count;
     const PTO2TaskId* deps;
+    uint64_t order_only;
     uint32_t dep_count;
     int32_t block_num, timing_slot;
     uint8_t sync_start, early_resolve, dump_all, kind;
@@ -682,6 +685,7 @@ public:
     // One call with count > 0; count == 0 clears.
     void set_dependencies(const PTO2TaskId* deps, uint32_t count, PTO_LINE) {
         kinds_ = nullptr;
+        b_.order_only = 0;
         if (count == 0) { b_.deps = nullptr; b_.dep_count = 0; own_.clear(); return; }
         if (!deps) { fail("set_dependencies: a null array with a count", "pass the array that holds the ids", line); return; }
         if (b_.dep_count) { fail("set_dependencies was called twice", "build one array with all dependencies and pass it once", line); return; }
@@ -701,6 +705,7 @@ public:
         static_assert(sizeof(Kind) == 1, "the kinds are DepFlags");
         set_dependencies(deps, count, line);
         kinds_ = reinterpret_cast<const uint8_t*>(kinds);
+        for (uint32_t i = 0; kinds && i < b_.dep_count && i < 64; ++i) b_.order_only |= static_cast<uint64_t>(!(kinds_[i] & DEP_RETAIN)) << i;
     }
     DepFlags explicit_dep_kind(uint32_t i) const { return static_cast<DepFlags>(kinds_ && i < b_.dep_count ? kinds_[i] : DEP_WAIT | DEP_RETAIN); }
     uint32_t explicit_dep_count() const { return b_.dep_count; }
@@ -831,13 +836,13 @@ public:
         : tensors_(static_cast<const TensorRef*>(tensors)), scalars_(scalars), nt_(nt), ns_(ns) {}
     const TensorRef& tensor(uint32_t i, PTO_FILE) const {
         if (i < nt_) return tensors_[i];
-        pto::misuse(file, line, pto::ARGUMENT, "tensors and scalars count separately, each from 0", "tensor(%u) of an orchestration that got %u tensors", i, nt_);
+        pto::misuse(file, line, pto::ARGUMENT, hint(), "tensor(%u) of an orchestration that got %u tensors", i, nt_);
         static const TensorRef none{};
         return none;
     }
     uint64_t scalar(uint32_t i, PTO_FILE) const {
         if (i < ns_) return scalars_[i];
-        pto::misuse(file, line, pto::ARGUMENT, "tensors and scalars count separately, each from 0", "scalar(%u) of an orchestration that got %u scalars", i, ns_);
+        pto::misuse(file, line, pto::ARGUMENT, hint(), "scalar(%u) of an orchestration that got %u scalars", i, ns_);
         return 0;
     }
     uint32_t tensor_count() const { return nt_; }
@@ -845,6 +850,9 @@ public:
     const uint64_t* scalars() const { return scalars_; }
 
 private:
+    const char* hint() const {
+        return nt_ + ns_ ? "tensors and scalars count separately, each from 0" : "describe the arguments: signature of a [[test]] in Pto.toml, or --signature";
+    }
     const TensorRef* tensors_;
     const uint64_t* scalars_;
     uint32_t nt_, ns_;
@@ -944,7 +952,7 @@ inline TaskOutputTensors submit(const Arg& a, uint8_t kind, int32_t aic, int32_t
     const uint32_t payload = static_cast<uint32_t>(sizeof(TaskHeader)) + rounded(n) + outputs * sizeof(TensorCreateInfo) + (n - outputs) * sizeof(Tensor) + 8 * scalars +
                              rounded(scalars) + (many ? 0 : 8 * b.dep_count) + (predicated ? sizeof(Predicate) + sizeof(Tensor) : 0);
     Writer w(Op::SUBMIT, call, payload, file, line);
-    const TaskHeader h{n, scalars, b.deps, b.dep_count, b.block_num, b.timing_slot, b.sync_start, b.early_resolve, b.dump_all, kind, b.dump_mask, {aic, aiv0, aiv1}, predicated};
+    const TaskHeader h{n, scalars, b.deps, b.order_only, b.dep_count, b.block_num, b.timing_slot, b.sync_start, b.early_resolve, b.dump_all, kind, b.dump_mask, {aic, aiv0, aiv1}, predicated};
     w.put(&h, sizeof h);
     w.put(b.tags, n);
     for (uint32_t i = 0; i < n; ++i) w.put(b.refs[i], b.tags[i] == static_cast<uint8_t>(TensorArgType::OUTPUT) ? sizeof(TensorCreateInfo) : sizeof(Tensor));

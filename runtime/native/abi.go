@@ -76,6 +76,7 @@ type cCommand struct {
 type cTaskHeader struct {
 	tensorCount, scalarCount                uint32
 	deps                                    *sim.TaskID
+	orderOnly                               uint64
 	depCount                                uint32
 	blockNum, timingSlot                    int32
 	syncStart, earlyResolve, dumpAll, kind_ uint8

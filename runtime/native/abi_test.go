@@ -44,6 +44,7 @@ func TestABI(t *testing.T) {
 		{"offsetof(TensorCreateInfo, initial_value)", unsafe.Offsetof(ci.init)},
 		{"offsetof(pto::TaskHeader, tensor_count)", unsafe.Offsetof(task.tensorCount)},
 		{"offsetof(pto::TaskHeader, deps)", unsafe.Offsetof(task.deps)},
+		{"offsetof(pto::TaskHeader, order_only)", unsafe.Offsetof(task.orderOnly)},
 		{"offsetof(pto::TaskHeader, dep_count)", unsafe.Offsetof(task.depCount)},
 		{"offsetof(pto::TaskHeader, block_num)", unsafe.Offsetof(task.blockNum)},
 		{"offsetof(pto::TaskHeader, timing_slot)", unsafe.Offsetof(task.timingSlot)},

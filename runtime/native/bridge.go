@@ -217,7 +217,7 @@ func (b *bridge) taskArgs(h *cTaskHeader, r reader, flags uint16) *sim.TaskArgs 
 	a := &b.task
 	*a = sim.TaskArgs{
 		Kind: sim.TaskKind(h.kind_), Kernels: h.kernels, Blocks: h.blockNum, SyncStart: h.syncStart != 0, EarlyResolve: h.earlyResolve != 0,
-		TimingSlot: h.timingSlot, DumpAll: h.dumpAll != 0, Args: a.Args[:0], Scalars: a.Scalars[:0], Deps: a.Deps[:0], Dump: a.Dump[:0],
+		TimingSlot: h.timingSlot, OrderOnly: h.orderOnly, DumpAll: h.dumpAll != 0, Args: a.Args[:0], Scalars: a.Scalars[:0], Deps: a.Deps[:0], Dump: a.Dump[:0],
 	}
 	for i, tag := range nextN[uint8](&r, int(h.tensorCount)) {
 		a.Args = append(a.Args, sim.Arg{Tag: sim.ArgTag(tag)})

@@ -80,7 +80,8 @@ type TaskArgs struct {
 	Args         []Arg
 	Scalars      []Scalar
 	Deps         []TaskID
-	Blocks       int32 // 0 and 1: a single block
+	OrderOnly    uint64 // bit i: dependency i, one of the first 64, does not keep the buffers of its task alive
+	Blocks       int32  // 0 and 1: a single block
 	SyncStart    bool
 	EarlyResolve bool
 	TimingSlot   int32 // -1: none

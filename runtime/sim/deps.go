@@ -51,7 +51,13 @@ func (r *Runtime) findProducers(a *TaskArgs, t *task, site Site) bool {
 				WithHint("take ids from task_id() of an earlier submit; this one was never issued, never assigned, or kept from another run"))
 			return false
 		}
+		if r.graph == nil || i >= 64 || a.OrderOnly>>i&1 == 0 {
+			r.produce(t, id, p, EdgeExplicit, -1)
+			continue
+		}
+		n := len(r.graph.preds)
 		r.produce(t, id, p, EdgeExplicit, -1)
+		r.graph.orderOnly(n)
 	}
 	manual := r.inManual()
 	for i := range t.args {

@@ -10,10 +10,12 @@ type Graph struct {
 	bySeq []int32 // node of each task and allocation, in submit order
 	mark  []uint32
 	preds []Edge // producers of the task that is being submitted
-	args  arena[Arg]
-	edges arena[Edge]
-	trips arena[Trip]
-	loops *[]Trip // of the orchestration at this moment
+	// ordered: one of them is OrderOnly.
+	ordered bool
+	args    arena[Arg]
+	edges   arena[Edge]
+	trips   arena[Trip]
+	loops   *[]Trip // of the orchestration at this moment
 }
 
 // Node is one task, allocation or element access.
@@ -90,6 +92,8 @@ type Edge struct {
 	// Held: an open scope keeps From until Node is submitted, so that From always learns of it. Otherwise From may be finished and gone by then: Node still
 	// comes after it, but who waits for all that wait for From may not wait for Node.
 	Held bool
+	// OrderOnly: the edge does not keep the buffers of From alive.
+	OrderOnly bool
 }
 
 // NodeOf finds the node of a task or allocation of this run, nil when the id is none.
@@ -108,10 +112,22 @@ func (g *Graph) edge(r *Runtime, id TaskID, kind EdgeKind, arg int) {
 	ring := &r.rings[id>>32]
 	from := g.bySeq[ring.nodeOf[uint32(id)]]
 	if g.mark[from] == r.epoch {
+		for i := 0; g.ordered && i < len(g.preds); i++ { // this is another reason, and it keeps them
+			if g.preds[i].From == from {
+				g.preds[i].OrderOnly = false
+			}
+		}
 		return
 	}
 	g.mark[from] = r.epoch
-	g.preds = append(g.preds, Edge{from, kind, int16(arg), ring.held && uint32(id) >= ring.oldestHeld})
+	g.preds = append(g.preds, Edge{From: from, Kind: kind, Arg: int16(arg), Held: ring.held && uint32(id) >= ring.oldestHeld})
+}
+
+// orderOnly says that the edge made last is for the order only, unless there were no more than n edges: then it had another reason before.
+func (g *Graph) orderOnly(n int) {
+	if len(g.preds) > n {
+		g.preds[n].OrderOnly, g.ordered = true, true
+	}
 }
 
 func (g *Graph) add(r *Runtime, a *TaskArgs, t *task) {
@@ -132,7 +148,7 @@ func (g *Graph) add(r *Runtime, a *TaskArgs, t *task) {
 		c.Index = slices.Clone(p.Index)
 		n.Pred = &c
 	}
-	g.preds = g.preds[:0]
+	g.preds, g.ordered = g.preds[:0], false
 	g.bySeq = append(g.bySeq, int32(len(g.Nodes)))
 	g.push(n)
 }
