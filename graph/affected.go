@@ -28,9 +28,9 @@ func (r *round) compare() {
 			r.same = r.same && same
 		}
 	}
-	other := make([]bool, len(old.Files)) // content
+	r.other = make([]bool, len(old.Files))
 	for _, i := range changes.Files {
-		other[i] = !r.files.same(i)
+		r.other[i] = !r.files.same(i)
 	}
 	for _, i := range changes.Dirs {
 		r.dirs[old.Dirs[i].Path] = true
@@ -46,12 +46,17 @@ func (r *round) compare() {
 		}
 		for ui := range units {
 			u := &units[ui]
-			if u.Stale || slices.ContainsFunc(u.Inputs, func(i int32) bool { return other[i] }) || len(r.dirs) > 0 && slices.ContainsFunc(u.Missing, r.appeared) ||
+			if r.loadAgain(u) ||
 				slices.ContainsFunc(u.Targets, func(t state.Target) bool { return t.Key == (state.Digest{}) || t.Moved }) {
 				r.affected[si] = true
 			}
 		}
 	}
+}
+
+// loadAgain reports that what loading a unit read is not what it was.
+func (r *round) loadAgain(u *state.Unit) bool {
+	return u.Stale || slices.ContainsFunc(u.Inputs, func(i int32) bool { return r.other[i] }) || len(r.dirs) > 0 && slices.ContainsFunc(u.Missing, r.appeared)
 }
 
 // appeared reports whether a file that was missing is there now.

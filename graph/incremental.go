@@ -99,6 +99,7 @@ type round struct {
 	// What compare found.
 	same     bool                    // nothing that sources are built with changed
 	affected []bool                  // by index of the old sources
+	other    []bool                  // has other content, by index of the old files
 	dirs     map[string]bool         // folders that changed
 	touched  map[state.TargetAt]bool // targets whose outputs changed
 

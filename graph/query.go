@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ptobuild/ptobuild/graph/state"
 	"github.com/ptobuild/ptobuild/internal/diag"
 )
 
@@ -35,20 +36,21 @@ type Deps struct {
 	here  string
 }
 
-// NewDeps makes the graph of targets and tests. here is the folder that paths in queries start from.
-func NewDeps(b *Builder, targets []*Target, here string) *Deps {
+// NewDeps makes the graph of a workspace, from what the last build found where that still holds, with the reports about the sources. here is the folder that
+// paths in queries start from.
+func NewDeps(s *Session, b *Builder, req Request, here string) (*Deps, diag.List) {
+	targets, ds := s.needs(b, req)
 	d := &Deps{map[string]*Node{}, here}
 	for _, t := range targets {
-		n := d.add(t.Label.String(), TargetNode)
-		for _, f := range t.Unit.Files {
+		n := d.add(t.label.String(), TargetNode)
+		for _, f := range t.files {
 			d.add(f, SourceNode)
 			n.Deps = append(n.Deps, f)
 		}
-		for _, f := range t.Closure.Funcs {
-			if l := (Label{t.Label.File, f.Name}).String(); f.Name != t.Label.Func {
-				d.add(l, FunctionNode)
-				n.Deps = append(n.Deps, l)
-			}
+		for _, f := range t.calls {
+			l := Label{t.label.File, f}.String()
+			d.add(l, FunctionNode)
+			n.Deps = append(n.Deps, l)
 		}
 	}
 	for i := range b.WS.Config.Tests {
@@ -69,7 +71,61 @@ func NewDeps(b *Builder, targets []*Target, here string) *Deps {
 		slices.Sort(n.Deps)
 		n.Deps = slices.Compact(n.Deps)
 	}
-	return d
+	return d, ds
+}
+
+// targetNeeds is what a target needs: files, and functions of its own.
+type targetNeeds struct {
+	label        Label
+	files, calls []string
+}
+
+func needsOf(targets []*Target) []targetNeeds {
+	out := make([]targetNeeds, len(targets))
+	for i, t := range targets {
+		out[i] = targetNeeds{label: t.Label, files: t.Unit.Files}
+		for _, f := range t.Closure.Funcs {
+			if f.Name != t.Label.Func {
+				out[i].calls = append(out[i].calls, f.Name)
+			}
+		}
+	}
+	return out
+}
+
+// needs lists what each target needs. Only sources that changed since the last build are loaded; all of them when it cannot be known that no others came.
+func (s *Session) needs(b *Builder, req Request) ([]targetNeeds, diag.List) {
+	old := s.read(nil)
+	r := &round{s: s, b: b, opt: BuildOptions{Request: req}, files: newFiles(s)}
+	r.compare()
+	if sources, ds := r.findSources(); !r.same || len(ds) > 0 || len(sources) != len(old.Sources) {
+		targets, ds := b.Targets(nil)
+		return needsOf(targets), ds
+	}
+	var out []targetNeeds
+	var ds diag.List
+	for si := range old.Sources {
+		src := &old.Sources[si]
+		if slices.ContainsFunc(src.Units, func(u state.Unit) bool { return r.loadAgain(&u) }) || len(src.Units) == 0 {
+			targets, more := b.FileTargets(src.Path)
+			out = append(out, needsOf(targets)...)
+			ds.Add(more...)
+			continue
+		}
+		for ui := range src.Units {
+			u := &src.Units[ui]
+			ds.Add(decodeReports(u.Warnings)...)
+			files := make([]string, len(u.Inputs))
+			for i, n := range u.Inputs {
+				files[i] = old.Files[n].Path
+			}
+			for ti := range u.Targets {
+				t := &u.Targets[ti]
+				out = append(out, targetNeeds{Label{trimPy(src.Path), t.Func}, files, t.Calls})
+			}
+		}
+	}
+	return out, ds
 }
 
 func (d *Deps) add(name string, kind Kind) *Node {

@@ -390,3 +390,57 @@ func TestDamagedState(t *testing.T) {
 		}
 	}
 }
+
+// A query is answered from what the last build found; only what changed since is loaded.
+func TestQueryLoadsWhatChanged(t *testing.T) {
+	s := newSite(t)
+	query := func(text string) (names, read string) {
+		t.Helper()
+		session, err := OpenSession(s.root, os.Args[0], func(string) string { return "tool" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer session.Close()
+		ws, _ := session.Open()
+		b, err := NewBuilder(t.Context(), ws, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		files := map[string]bool{}
+		b.read = func(name string) ([]byte, error) {
+			text, err := ws.ReadFile(name)
+			files[name] = files[name] || err == nil
+			return text, err
+		}
+		d, ds := NewDeps(session, b, Request{}, "")
+		if ds.HasErrors() {
+			t.Fatal(ds)
+		}
+		nodes, err := d.Query(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range nodes {
+			names += n.Name + " "
+		}
+		maps.DeleteFunc(files, func(_ string, there bool) bool { return !there })
+		return names, strings.Join(sortedKeys(files), " ")
+	}
+	const all = "deps(//a:one) + rdeps(config.py)"
+	want, read := query(all)
+	if want != "//a:k //a:one //a:two //sub/b:one //sub/b:two a.py config.py " || read != "a.py config.py sub/b.py" {
+		t.Errorf("without a build: %q, read %q", want, read)
+	}
+	s.build()
+	if got, read := query(all); got != want || read != "" {
+		t.Errorf("after a build: %q, read %q", got, read)
+	}
+	s.write("a.py", strings.Replace(program, "def one", "def uno", 1))
+	if got, read := query("rdeps(config.py)"); got != "//a:two //a:uno //sub/b:one //sub/b:two config.py " || read != "a.py config.py" {
+		t.Errorf("after an edit: %q, read %q", got, read)
+	}
+	s.write("c.py", program)
+	if got, _ := query("//c/..."); got != "//c:k //c:one //c:two " && got != "//c:one //c:two " {
+		t.Errorf("a new source: %q", got)
+	}
+}

@@ -58,8 +58,13 @@ func (a *app) query(ctx context.Context, text, format string) error {
 	if err != nil {
 		return err
 	}
-	targets, ds := b.Targets(nil)
-	nodes, err := graph.NewDeps(b, targets, graph.Here(ws.Root, abs)).Query(text)
+	s, err := a.session()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	deps, ds := graph.NewDeps(s, b, graph.Request{}, graph.Here(ws.Root, abs))
+	nodes, err := deps.Query(text)
 	if err != nil {
 		return err
 	}
