@@ -35,6 +35,8 @@ type Session struct {
 	changes *state.Changes
 
 	old *state.State // nil: not read yet, or not looked yet
+
+	tested tested
 }
 
 // OpenSession finds the workspace of a folder. exe is the binary that runs, toolID computes its identity.
@@ -174,6 +176,7 @@ func (s *Session) Outside() []string {
 // Save writes the state, when a build was told not to.
 func (s *Session) Save() {
 	if s.old != nil {
+		s.tested.changed = false
 		_ = s.old.Write(filepath.Join(s.Root, filepath.FromSlash(stateFile))) // without it the next build does more
 	}
 }

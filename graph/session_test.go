@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ptobuild/ptobuild/cache"
+	"github.com/ptobuild/ptobuild/graph/state"
 )
 
 // A site is a workspace on disk for tests.
@@ -442,5 +444,31 @@ func TestQueryLoadsWhatChanged(t *testing.T) {
 	s.write("c.py", program)
 	if got, _ := query("//c/..."); got != "//c:k //c:one //c:two " && got != "//c:one //c:two " {
 		t.Errorf("a new source: %q", got)
+	}
+}
+
+// A file that a test reads is hashed again when it changed, and only then.
+func TestDataFilesAreHashedOnce(t *testing.T) {
+	s := newSite(t)
+	s.write("x.npy", "one")
+	session, err := OpenSession(s.root, os.Args[0], func(string) string { return "tool" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	remembered := state.Digest{1}
+	session.read(nil).Tests = []state.Test{{Name: "x", Files: []state.File{{Path: "x.npy", Stamp: session.root.Look("x.npy").Stamp, Digest: remembered}}}}
+	if f, err := session.dataFile("x.npy"); err != nil || f.Digest != remembered {
+		t.Errorf("%x, %v: it was read although it is as it was", f.Digest, err)
+	}
+	for _, text := range []string{"two", "ONE"} {
+		s.write("x.npy", text)
+		if f, err := session.dataFile("x.npy"); err != nil || f.Digest != sha256.Sum256([]byte(text)) {
+			t.Errorf("%x, %v: not the digest of %s", f.Digest, err, text)
+		}
+	}
+	s.remove("x.npy")
+	if _, err := session.dataFile("x.npy"); err == nil {
+		t.Error("a file that is gone has a digest")
 	}
 }

@@ -31,6 +31,7 @@ const DefaultSchedules = 3
 // Tester runs tests: the plan on the simulator, then the compiled C++ on the same schedules, whose traces and results must be equal.
 type Tester struct {
 	Builder   *Builder
+	Session   *Session // that built the targets, when they come from one
 	Engine    *Engine
 	Toolchain *native.Toolchain // nil: only the plan is run
 	Exe       string            // the tool's binary, re-executed as child
@@ -67,18 +68,21 @@ type Verdict struct {
 func (t *Tester) Run(ctx context.Context, test *TestConfig, target *Target) *Verdict {
 	start := time.Now()
 	v := &Verdict{Test: test.Name, Target: target.Label.String(), Planned: target.Hand == nil, Compiled: t.Toolchain != nil}
-	v.Diags = t.run(ctx, test, target, v)
+	in := t.inputs(test, target)
+	v.Diags = t.run(ctx, test, target, in, v)
 	v.Passed = !v.Diags.HasErrors()
 	v.Took = time.Since(start)
+	if t.Session != nil && ctx.Err() == nil {
+		t.Session.noteTest(v, in, t.Rerun)
+	}
 	return v
 }
 
-func (t *Tester) run(ctx context.Context, test *TestConfig, target *Target, v *Verdict) diag.List {
+func (t *Tester) run(ctx context.Context, test *TestConfig, target *Target, in *testInputs, v *Verdict) diag.List {
 	if ctx.Err() != nil {
 		return diag.AsList(context.Cause(ctx), CodeTestSetup)
 	}
-	key, known := t.verdictKey(test, target)
-	if known && !t.Rerun && t.Artifacts.Dir == "" && t.recall(ctx, key, target, v) {
+	if in != nil && !t.Rerun && t.Artifacts.Dir == "" && t.recall(ctx, in.key(), target, v) {
 		v.Cached = true
 		return v.Diags
 	}
@@ -92,8 +96,11 @@ func (t *Tester) run(ctx context.Context, test *TestConfig, target *Target, v *V
 	}
 	more := t.runBuilt(ctx, test, built, v)
 	ds = append(slices.DeleteFunc(ds, func(d *diag.Diagnostic) bool { return shown(d, more) }), more...)
-	if again, still := t.verdictKey(test, target); known && still && again == key && !ds.HasErrors() {
-		t.remember(ctx, key, target, v)
+	if in == nil || ds.HasErrors() {
+		return ds
+	}
+	if again := t.inputs(test, target); again != nil && again.key() == in.key() { // no file changed meanwhile
+		t.remember(ctx, in.key(), target, v)
 	}
 	return ds
 }

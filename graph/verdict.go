@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 
 	"github.com/ptobuild/ptobuild/cache"
 	"github.com/ptobuild/ptobuild/graph/state"
@@ -14,36 +13,37 @@ import (
 // A test that passed is not run again while nothing that decides its verdict changed. What does is known without building the target, from the last build: so
 // a test of a function that was not edited costs the look at a few files.
 
-// verdictKey covers everything that decides the verdict of a test but where its target stands. It is not known for a target that was not built by a session,
+// inputs gives everything that decides the verdict of a test but where its target stands. It is not known, nil, for a target that was not built by a session,
 // or when a file that the test reads cannot be read.
-func (t *Tester) verdictKey(test *TestConfig, target *Target) (cache.Digest, bool) {
-	if target.built == nil || target.built.Key == (state.Digest{}) || len(target.built.External) > 0 {
-		return cache.Digest{}, false
+func (t *Tester) inputs(test *TestConfig, target *Target) *testInputs {
+	if t.Session == nil || target.built == nil || target.built.Key == (state.Digest{}) || len(target.built.External) > 0 {
+		return nil
 	}
 	what := *test
 	what.Name, what.Line = "", 0
 	text, err := json.Marshal(&what)
 	if err != nil {
-		return cache.Digest{}, false
+		return nil
 	}
 	c := t.Builder.WS.Config
-	k := cache.NewKey("Verdict").Str("tool", t.ToolID).Digest("target", cache.Digest{Hash: target.built.Key}).Bytes("test", text).
-		Str("schedules", fmt.Sprint(t.schedules(test))).Str("machine", fmt.Sprintf("%+v", c.Simulator)).Str("build", fmt.Sprintf("%+v", c.Build))
+	k := cache.NewKey("Verdict").Str("tool", t.ToolID).Bytes("test", text).Str("schedules", fmt.Sprint(t.schedules(test))).
+		Str("machine", fmt.Sprintf("%+v", c.Simulator)).Str("build", fmt.Sprintf("%+v", c.Build))
 	if t.Toolchain != nil {
 		k.Digest("compiler", t.Toolchain.Key(nil))
 	}
-	files, err := t.filesOf(test)
+	in := &testInputs{target: target.built.Key, settings: k.Sum().Hash, build: target.built.Build}
+	names, err := t.filesOf(test)
 	if err != nil {
-		return cache.Digest{}, false
+		return nil
 	}
-	for _, f := range files {
-		b, err := os.ReadFile(t.Builder.WS.Abs(f))
+	for _, name := range names {
+		f, err := t.Session.dataFile(name)
 		if err != nil {
-			return cache.Digest{}, false
+			return nil
 		}
-		k.Str("file", f).Bytes("content", b)
+		in.files = append(in.files, f)
 	}
-	return k.Sum(), true
+	return in
 }
 
 // filesOf lists the files that a test reads.

@@ -2,13 +2,14 @@ package graph
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ptobuild/ptobuild/graph/state"
 )
 
 // Step is one action of a target: whether it ran when the target was last brought up to date, and why.
 type Step struct {
-	Action string `json:"action"` // Load, Passes, Generate
+	Action string `json:"action"` // Load, Passes, Generate, "Test NAME"
 	Ran    bool   `json:"ran"`    // else its result was known
 	Why    string `json:"why"`
 	Build  uint64 `json:"build"` // in which build
@@ -69,11 +70,36 @@ func (s *Session) Explain(ps []Pattern) []Explanation {
 					{"Passes", t.Ran&state.Passes != 0, t.Why, t.Build},
 					{"Generate", t.Ran&state.Generate != 0, generateWhy(t), t.Build},
 				}
+				s.explainTests(&e)
 				out = append(out, e)
 			}
 		}
 	}
 	return out
+}
+
+// explainTests adds what is known of the tests of a target.
+func (s *Session) explainTests(e *Explanation) {
+	for i := range s.old.Tests {
+		t := &s.old.Tests[i]
+		if t.Target != e.Target {
+			continue
+		}
+		action := "Test " + t.Name
+		if !t.Compiled {
+			action += " (plan)"
+		}
+		e.Steps = append(e.Steps, Step{action, t.Ran, t.Why, t.Build})
+		for _, f := range t.Files {
+			if now, err := s.dataFile(f.Path); err != nil {
+				e.Now = append(e.Now, f.Path+" cannot be read any more")
+			} else if now.Digest != f.Digest {
+				e.Now = append(e.Now, fmt.Sprintf("%s changed: its SHA-256 was %.6x…, now it is %.6x…", f.Path, f.Digest, now.Digest))
+			}
+		}
+	}
+	slices.Sort(e.Now)
+	e.Now = slices.Compact(e.Now)
 }
 
 // generateWhy says why C++ was generated, or was not.

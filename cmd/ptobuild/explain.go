@@ -43,7 +43,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Short: "Explain the code of a report, or why a target was built",
 		Long: "Prints what a code such as PTO-D001 means, an example that is wrong in this way, and what to do about it; without a code, all of them.\n" +
 			"For a target (//folder/file:function, or a pattern or path) it tells which actions ran when it was last brought up to date, and why: which\n" +
-			"file and which function changed.",
+			"file and which function changed; and the same of its tests.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -80,7 +80,7 @@ func (a *app) run(ctx context.Context, what string, f *runFlags) error {
 		return err
 	}
 	f.request.Output = os.Stderr
-	t, err := a.tester(b, testFlags{noCompile: f.noCompile})
+	t, err := a.tester(b, nil, testFlags{noCompile: f.noCompile})
 	if err != nil {
 		return a.fail(diag.AsList(err, native.CodeToolchain), b.WS, exitInternal)
 	}

@@ -65,12 +65,12 @@ func (a *app) testCommand() *cobra.Command {
 }
 
 // tester sets up test execution.
-func (a *app) tester(b *graph.Builder, f testFlags) (*graph.Tester, error) {
+func (a *app) tester(b *graph.Builder, s *graph.Session, f testFlags) (*graph.Tester, error) {
 	exe, err := executable()
 	if err != nil {
 		return nil, err
 	}
-	t := &graph.Tester{Builder: b, Engine: a.engine(f.jobs), Exe: exe, ToolID: toolID(exe), Schedules: f.schedules, Seed: f.seed, Rerun: f.rerun, Advice: f.advice}
+	t := &graph.Tester{Builder: b, Session: s, Engine: a.engine(f.jobs), Exe: exe, ToolID: toolID(exe), Schedules: f.schedules, Seed: f.seed, Rerun: f.rerun, Advice: f.advice}
 	if f.policy != "" {
 		p, err := graph.PolicyNamed(f.policy)
 		if err != nil {
@@ -132,7 +132,7 @@ func (a *app) test(ctx context.Context, args []string, f testFlags) error {
 	if some := f.only.of(tests); len(some) < len(tests) {
 		tests, every = some, false
 	}
-	t, err := a.tester(b, f)
+	t, err := a.tester(b, s, f)
 	if err != nil {
 		return a.fail(diag.AsList(err, native.CodeToolchain), ws, exitInternal)
 	}
@@ -165,6 +165,7 @@ func (a *app) test(ctx context.Context, args []string, f testFlags) error {
 		return err
 	}
 	a.ui.Status("")
+	s.SaveTests()
 	res.Diagnostics = slices.DeleteFunc(res.Diagnostics, func(d *diag.Diagnostic) bool { return graph.Shown(d, res.Tests) })
 	a.ui.Report(slices.DeleteFunc(slices.Clone(res.Diagnostics), func(d *diag.Diagnostic) bool { return !graph.Foretells(d) }), ws.Source)
 	if every && !slices.ContainsFunc(res.Tests, func(v *graph.Verdict) bool { return !v.Passed }) {

@@ -380,7 +380,7 @@ func (w *watching) testWith(ctx context.Context, b *graph.Builder, tests []graph
 		return true, true
 	}
 	start := time.Now()
-	t, err := a.tester(b, f)
+	t, err := a.tester(b, w.session, f)
 	if err != nil {
 		a.ui.Report(diag.AsList(err, native.CodeToolchain), w.session.Source)
 		return false, true

@@ -14,7 +14,7 @@ import (
 // varints, texts have their length before them, texts that repeat are written once.
 const (
 	magic   = "ptostate"
-	version = 4
+	version = 5
 	header  = len(magic) + 12
 )
 
@@ -195,6 +195,22 @@ func (c *coder) state(s *State) {
 	list(c, &s.Sources, nil, func(src *Source) {
 		c.text(&src.Path)
 		list(c, &src.Units, &c.units, c.unit)
+	})
+	list(c, &s.Tests, nil, func(t *Test) {
+		c.text(&t.Name)
+		c.flag(&t.Compiled)
+		c.text(&t.Target)
+		c.digest(&t.Key)
+		c.digest(&t.Settings)
+		list(c, &t.Files, nil, func(f *File) {
+			c.shared(&f.Path)
+			c.stamp(&f.Stamp)
+			c.digest(&f.Digest)
+		})
+		c.flag(&t.Passed)
+		c.shared(&t.Why)
+		c.flag(&t.Ran)
+		c.uint(&t.Build)
 	})
 }
 

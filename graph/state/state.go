@@ -28,6 +28,7 @@ type State struct {
 	Files   []File   // that were read, by path
 	Dirs    []Dir    // whose listings decided what was read, by path
 	Sources []Source // in order
+	Tests   []Test   // by name and engine
 }
 
 // File is a file that was read.
@@ -114,9 +115,36 @@ type Output struct {
 	Digest Digest
 }
 
+// Test is what decided the last verdict of a test.
+type Test struct {
+	Name     string
+	Compiled bool   // C++ was compiled and run; else only the plan
+	Target   string // label
+	Key      Digest // of the target; zero: it was not known
+	Settings Digest // of everything but target and files
+	Files    []File // that it reads
+	Passed   bool
+	Why      string // it ran last, or its verdict was looked for
+	Ran      bool   // then; else the verdict came from the cache
+	Build    uint64 // number of the build before it
+}
+
 // Find returns the index of the file of a path.
 func (s *State) Find(path string) (int, bool) {
 	return slices.BinarySearchFunc(s.Files, path, func(f File, p string) int { return strings.Compare(f.Path, p) })
+}
+
+// FindTest returns where the record of a test is, or has to be.
+func (s *State) FindTest(name string, compiled bool) (int, bool) {
+	return slices.BinarySearchFunc(s.Tests, name, func(t Test, name string) int {
+		switch c := strings.Compare(t.Name, name); {
+		case c != 0 || t.Compiled == compiled:
+			return c
+		case compiled:
+			return -1
+		}
+		return 1
+	})
 }
 
 // FindDir returns the index of the folder of a path.

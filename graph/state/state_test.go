@@ -26,6 +26,9 @@ func many(n int) *State {
 		}
 		s.Sources = append(s.Sources, Source{Path: path, Units: []Unit{{Inputs: []int32{int32(i)}, Funcs: []Func{{f, 5}, {"scale" + f, 6}}, Targets: []Target{t}}}})
 	}
+	for i := range 3 {
+		s.Tests = append(s.Tests, Test{Name: fmt.Sprint("t", i/2), Compiled: i%2 == 1, Target: "//a:b", Key: Digest{1}, Files: []File{{Path: "x.npy", Stamp: 7}}, Why: "it is new", Ran: true})
+	}
 	return s
 }
 
@@ -166,6 +169,23 @@ func TestGlance(t *testing.T) {
 	}
 	if changes := s.Check(root, "build", func(string) bool { return true }); len(changes.Outputs) != 2 {
 		t.Errorf("%+v", changes)
+	}
+}
+
+func TestFindTest(t *testing.T) {
+	s := many(1)
+	for want, x := range s.Tests {
+		if i, ok := s.FindTest(x.Name, x.Compiled); i != want || !ok {
+			t.Errorf("%s, %v: at %d, %v", x.Name, x.Compiled, i, ok)
+		}
+	}
+	for name, want := range map[string]int{"": 0, "t": 0, "t0a": 2, "t2": 3} {
+		if i, ok := s.FindTest(name, true); i != want || ok {
+			t.Errorf("%s: at %d, %v", name, i, ok)
+		}
+	}
+	if i, ok := s.FindTest("t1", true); i != 3 || ok {
+		t.Errorf("t1 compiled: at %d, %v", i, ok)
 	}
 }
 
