@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ptobuild/ptobuild/graph/state"
@@ -61,12 +62,13 @@ func (b *Builder) loadPlugins(ctx context.Context) diag.List {
 	for i := range configs {
 		b.pluginKeys[configs[i].Name] = pluginKey(&configs[i], ws.Config.Plugins[configs[i].Name].Passes)
 	}
-	if usable := usable(configs, lost); ws.Running != nil {
+	usable := usable(configs, lost)
+	if ws.Running != nil {
 		b.client = ws.Running.use(helper, usable, ws.pluginDir())
 	} else {
 		b.client = client.New(ctx, helper, usable, ws.pluginDir())
 	}
-	loaded := b.client.Load()
+	loaded := b.client.LoadAs(usable)
 	for name, ds := range loaded.Failed {
 		lost[name] = ws.atOption(name, ds[0])
 	}
@@ -149,48 +151,100 @@ func (b *Builder) Close() {
 	switch {
 	case b.client == nil:
 	case b.WS.Running != nil:
-		b.WS.Running.rest()
+		b.WS.Running.rest(b.client)
 	default:
 		_ = b.client.Close() // how they ended matters no more
 	}
 }
 
-// RunningPlugins keeps plugins running from one round of a watch to the next, as long as they stay the same and do not fail.
+// RunningPlugins keeps plugins running from one builder to the next, as long as they stay the same and do not fail: over the rounds of a watch and over the
+// requests to a worker, which may overlap.
 type RunningPlugins struct {
-	ctx     context.Context
+	ctx  context.Context
+	mu   sync.Mutex
+	sets []*runningSet // those used last come last
+}
+
+type runningSet struct {
 	client  *client.Client
 	configs []plugins.Config
+	users   int
 }
+
+// keepIdle is how many sets of plugins that nobody uses run on.
+const keepIdle = 4
 
 // KeepPlugins makes one, for Workspace.Running. When ctx ends, so do calls of plugins.
 func KeepPlugins(ctx context.Context) *RunningPlugins { return &RunningPlugins{ctx: ctx} }
 
-// use gives the running plugins, or others when the configuration changed.
+// use gives running plugins, or others when none are as configured. rest gives them back.
 func (r *RunningPlugins) use(helper string, configs []plugins.Config, memory string) *client.Client {
-	if r.client != nil && !slices.Equal(r.configs, configs) {
-		r.Close()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.sets, func(s *runningSet) bool {
+		return !s.client.Failed() && slices.EqualFunc(s.configs, configs, sameProcess)
+	})
+	var set *runningSet
+	if i >= 0 {
+		set = r.sets[i]
+		r.sets = slices.Delete(r.sets, i, i+1)
+	} else {
+		set = &runningSet{client: client.New(r.ctx, helper, configs, memory), configs: configs}
 	}
-	if r.client == nil {
-		r.client, r.configs = client.New(r.ctx, helper, configs, memory), configs
-	}
-	return r.client
+	set.users++
+	r.sets = append(r.sets, set)
+	r.end(func(idle int, s *runningSet) bool { return idle > keepIdle || outdated(s.configs, configs) })
+	return set.client
 }
 
-// rest ends a round. Plugins that failed in it get a new start in the next one.
-func (r *RunningPlugins) rest() {
-	if r.client == nil {
-		return
+// sameProcess reports that a process of one configuration serves the other: the same file, wherever it lies.
+func sameProcess(a, b plugins.Config) bool {
+	if a.SHA256 != "" {
+		a.Path, b.Path = "", ""
 	}
-	if r.client.Save(); r.client.Failed() {
-		r.Close()
+	a.Pos, b.Pos = diag.Span{}, diag.Span{}
+	return a == b
+}
+
+// outdated reports that one of the old plugins is another one now.
+func outdated(old, now []plugins.Config) bool {
+	return slices.ContainsFunc(old, func(o plugins.Config) bool {
+		return slices.ContainsFunc(now, func(n plugins.Config) bool { return n.Name == o.Name && !sameProcess(o, n) })
+	})
+}
+
+// rest ends the use of plugins. Those that failed get a new start the next time.
+func (r *RunningPlugins) rest(c *client.Client) {
+	c.Save()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.sets {
+		if s.client == c {
+			s.users--
+		}
 	}
+	r.end(func(_ int, s *runningSet) bool { return s.client.Failed() })
 }
 
 // Close ends the plugins.
 func (r *RunningPlugins) Close() {
-	if r.client != nil {
-		_ = r.client.Close() // how they ended matters no more
-		r.client = nil
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.end(func(int, *runningSet) bool { return true })
+}
+
+// end ends idle sets; idle counts them from the one used last.
+func (r *RunningPlugins) end(which func(idle int, s *runningSet) bool) {
+	idle := 0
+	for i := len(r.sets) - 1; i >= 0; i-- {
+		s := r.sets[i]
+		if s.users > 0 {
+			continue
+		}
+		if idle++; which(idle, s) {
+			_ = s.client.Close() // how they ended matters no more
+			r.sets = slices.Delete(r.sets, i, i+1)
+		}
 	}
 }
 

@@ -6,24 +6,42 @@ import (
 	"github.com/ptobuild/ptobuild/plugins"
 )
 
-// Under watch the same plugins run on; another file or option starts them anew.
+// Under watch and in a worker the same plugins run on; another file or option starts them anew.
 func TestRunningPlugins(t *testing.T) {
 	r := KeepPlugins(t.Context())
 	defer r.Close()
-	one := []plugins.Config{{Name: "rope", Path: "/nowhere/rope", SHA256: "1"}}
-	first := r.use("/nowhere/helper", one, "")
-	r.rest()
-	if r.use("/nowhere/helper", one, "") != first {
+	rope := func(path, sha string) []plugins.Config {
+		return []plugins.Config{{Name: "rope", Path: path, SHA256: sha}}
+	}
+	fuse := plugins.Config{Name: "fuse", Path: "/nowhere/fuse", SHA256: "3"}
+	first := r.use("/nowhere/helper", rope("/nowhere/rope", "1"), "")
+	if r.use("/nowhere/helper", rope("/sandbox/2/rope", "1"), "") != first {
+		t.Error("the same file in another place, at the same time, was started anew")
+	}
+	r.rest(first)
+	r.rest(first)
+	if r.use("/nowhere/helper", rope("/nowhere/rope", "1"), "") != first {
 		t.Error("the same plugins were started anew")
 	}
-	if r.use("/nowhere/helper", []plugins.Config{{Name: "rope", Path: "/nowhere/rope", SHA256: "2"}}, "") == first {
-		t.Error("another file of the plugin runs on")
+	both := r.use("/nowhere/helper", append(rope("/nowhere/rope", "1"), fuse), "")
+	if both == first || len(r.sets) != 2 {
+		t.Error("two plugins are not one of them")
 	}
-	second := r.client
+	r.rest(both)
+	r.rest(first)
+	second := r.use("/nowhere/helper", rope("/nowhere/rope", "2"), "")
+	if second == first || len(r.sets) != 1 {
+		t.Errorf("another file of the plugin: %d sets run on", len(r.sets))
+	}
 	second.Load() // fails
-	r.rest()
-	if r.use("/nowhere/helper", r.configs, "") == second {
+	third := r.use("/nowhere/helper", rope("/nowhere/rope", "2"), "")
+	if third == second {
 		t.Error("a plugin that failed was not started anew")
+	}
+	r.rest(second)
+	r.rest(third)
+	if len(r.sets) != 1 {
+		t.Errorf("%d sets run on", len(r.sets))
 	}
 }
 

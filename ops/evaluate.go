@@ -11,6 +11,8 @@ type Evaluation struct {
 	Operands []Operand // as the call has them
 	Result   *Elements // of a tensor or tile result; its Data is zero and is filled in. Nil for other results
 	Scalar   any       // int64, float64 or bool: filled in by an op that gives a scalar
+	// Origin is filled in by an op whose result is a view: the element of the operand at which its window begins, one index per axis; nil is the first.
+	Origin []int64
 }
 
 // Operand is the value of one operand: exactly one field is set, none for what an evaluation does not need (task ids).
@@ -20,8 +22,8 @@ type Operand struct {
 	List     []int64
 }
 
-// Elements are the elements of a tensor or tile, row-major without gaps: float32 for floating dtypes, int64 for all others, little-endian. The core rounds
-// what it takes back to DType. Elements outside of the valid part are zero.
+// Elements are the elements of a tensor or tile, row-major without gaps: float64 for FP64, float32 for the other floating dtypes, int64 for the rest,
+// little-endian. The core rounds what it takes back to DType. Elements outside of the valid part are zero.
 type Elements struct {
 	DType        ir.DType
 	Shape, Valid []int
@@ -40,7 +42,7 @@ func (e *Elements) Len() int {
 
 // Size is the number of bytes of one element in Data.
 func (e *Elements) Size() int {
-	if e.DType.IsFloat() {
+	if e.DType.IsFloat() && e.DType != ir.FP64 {
 		return 4
 	}
 	return 8

@@ -15,7 +15,7 @@ import (
 // answers with a HelloReply; then come Requests and, in any order, one Response each. The helper ends when its input ends.
 
 // PipeVersion is the version of these messages. Both programs are built together; a helper that was left behind by an upgrade says so.
-const PipeVersion = 2
+const PipeVersion = 3
 
 // Hello is the first message to the helper.
 type Hello struct {
@@ -104,6 +104,7 @@ type EvaluateRequest struct {
 type EvaluateResponse struct {
 	Error  *diag.Diagnostic
 	Scalar any
+	Origin []int64
 }
 
 // RunRequest runs a pass over the functions of a program.

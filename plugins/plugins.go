@@ -199,16 +199,17 @@ const (
 	CanVerify   = "verify"
 	CanEmit     = "emit"
 	CanEvaluate = "evaluate"
-	CanParts    = "parts" // passes answer with the functions that changed
-	CanJSON     = "json"  // the plugin reads and writes the IR as JSON
+	CanFloat64  = "float64" // evaluates FP64 in float64
+	CanParts    = "parts"   // passes answer with the functions that changed
+	CanJSON     = "json"    // the plugin reads and writes the IR as JSON
 
 	// Minor is the version of the protocol within v1.
-	Minor = 1
+	Minor = 2
 )
 
 // Capabilities are those of the SDK, CoreCapabilities those of the core.
 var (
-	Capabilities     = []string{CanVerify, CanEmit, CanEvaluate, CanParts}
+	Capabilities     = []string{CanVerify, CanEmit, CanEvaluate, CanFloat64, CanParts}
 	CoreCapabilities = append([]string{CanJSON}, Capabilities...)
 )
 

@@ -43,7 +43,11 @@ func buildPlugin(ts *testscript.TestScript, _ bool, args []string) {
 		build(dir+"/", "../"+client.HelperName)
 	}
 	for _, name := range args[1:] {
-		build(filepath.Join(dir, graph.PluginPrefix+name), "../../examples/plugins/"+name)
+		pkg := "./testdata/" + name
+		if _, err := os.Stat(pkg); err != nil {
+			pkg = "../../examples/plugins/" + name
+		}
+		build(filepath.Join(dir, graph.PluginPrefix+name), pkg)
 	}
 	ts.Setenv(client.HelperEnv, filepath.Join(dir, client.HelperName))
 	ts.Setenv("TMPDIR", "/tmp") // the script's own is too long for the path of a socket

@@ -30,17 +30,20 @@ type workResponse struct {
 	WasCancelled bool   `json:"wasCancelled,omitempty"`
 }
 
-// serveWorker answers requests of `emit` until stdin ends. Requests share syntax trees and nothing else.
+// serveWorker answers requests of `emit` until stdin ends. Requests share syntax trees and the processes of plugins, and nothing else.
 func (a *app) serveWorker(ctx context.Context) error {
 	out := os.Stdout
 	os.Stdout = os.Stderr // stdout is for answers only
 	defer func() { os.Stdout = out }()
-	w := &worker{trees: graph.NewTrees(), running: map[int]context.CancelFunc{}, out: json.NewEncoder(out)}
+	plugins := graph.KeepPlugins(ctx)
+	defer plugins.Close()
+	w := &worker{trees: graph.NewTrees(), plugins: plugins, running: map[int]context.CancelFunc{}, out: json.NewEncoder(out)}
 	return w.serve(ctx, os.Stdin)
 }
 
 type worker struct {
-	trees *graph.Trees
+	trees   *graph.Trees
+	plugins *graph.RunningPlugins
 
 	mu      sync.Mutex
 	running map[int]context.CancelFunc
@@ -93,7 +96,7 @@ func (w *worker) serve(ctx context.Context, in io.Reader) error {
 // run runs one request as a command of its own.
 func (w *worker) run(ctx context.Context, r *workRequest) *workResponse {
 	var text bytes.Buffer
-	app := &app{ui: &ui.UI{Out: &text, Err: &text}, trees: w.trees}
+	app := &app{ui: &ui.UI{Out: &text, Err: &text}, trees: w.trees, running: w.plugins}
 	defer app.closeBuilder()
 	root := app.root()
 	args := append([]string{"emit"}, r.Arguments...)

@@ -2,10 +2,13 @@ package client
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
@@ -140,8 +143,53 @@ func (c *Client) evaluate(plugin string, spec *ops.Spec, e *ops.Evaluation) *dia
 			return answer(plugin, what, errors.New("it gave no scalar"))
 		}
 	}
+	e.Origin = resp.Evaluate.Origin
 	c.numbers.put(key, e)
 	return nil
+}
+
+// inFloat32 evaluates FP64 as FP32, for plugins that know no better.
+func inFloat32(evaluate func(*ops.Evaluation) *diag.Diagnostic) func(*ops.Evaluation) *diag.Diagnostic {
+	return func(e *ops.Evaluation) *diag.Diagnostic {
+		n := *e
+		n.Operands = slices.Clone(e.Operands)
+		narrow := func(x *ops.Elements) *ops.Elements {
+			if x == nil || x.DType != ir.FP64 {
+				return x
+			}
+			y := *x
+			y.DType, y.Data = ir.FP32, make([]byte, 4*x.Len())
+			for i := range x.Len() {
+				f := math.Float64frombits(binary.LittleEndian.Uint64(x.Data[8*i:]))
+				binary.LittleEndian.PutUint32(y.Data[4*i:], math.Float32bits(float32(f)))
+			}
+			return &y
+		}
+		widen := func(to, from *ops.Elements) {
+			if to == from {
+				return
+			}
+			for i := range to.Len() {
+				f := math.Float32frombits(binary.LittleEndian.Uint32(from.Data[4*i:]))
+				binary.LittleEndian.PutUint64(to.Data[8*i:], math.Float64bits(float64(f)))
+			}
+		}
+		for i, o := range e.Operands {
+			n.Operands[i].Elements = narrow(o.Elements)
+		}
+		n.Result = narrow(e.Result)
+		if d := evaluate(&n); d != nil {
+			return d
+		}
+		for i, o := range e.Operands {
+			if o.Elements != nil && o.Elements.Writable {
+				widen(o.Elements, n.Operands[i].Elements)
+			}
+		}
+		widen(e.Result, n.Result)
+		e.Scalar, e.Origin = n.Scalar, n.Origin
+		return nil
+	}
 }
 
 func withoutData(e *ops.Evaluation) *ops.Evaluation {

@@ -208,7 +208,7 @@ func (n *numbers) get(k key) *result {
 }
 
 func (n *numbers) put(k key, e *ops.Evaluation) {
-	c := &ops.Evaluation{Scalar: e.Scalar, Operands: make([]ops.Operand, len(e.Operands))}
+	c := &ops.Evaluation{Scalar: e.Scalar, Origin: e.Origin, Operands: make([]ops.Operand, len(e.Operands))}
 	size := 0
 	clone := func(x *ops.Elements) *ops.Elements {
 		size += len(x.Data)
@@ -235,7 +235,7 @@ func (n *numbers) put(k key, e *ops.Evaluation) {
 type result struct{ e *ops.Evaluation }
 
 func (r *result) into(e *ops.Evaluation) {
-	e.Scalar = r.e.Scalar
+	e.Scalar, e.Origin = r.e.Scalar, r.e.Origin
 	if e.Result != nil && r.e.Result != nil {
 		copy(e.Result.Data, r.e.Result.Data)
 	}

@@ -31,10 +31,13 @@ func (l *Loaded) Reports() diag.List {
 }
 
 // Load asks the plugins what they serve; those whose answer is remembered are not started. A plugin that fails adds nothing; the others still count.
-func (c *Client) Load() *Loaded {
+func (c *Client) Load() *Loaded { return c.LoadAs(c.configs) }
+
+// LoadAs is Load for a caller that configures the same plugins elsewhere: reports have the places of these configurations.
+func (c *Client) LoadAs(configs []plugins.Config) *Loaded {
 	l := &Loaded{Failed: map[string]diag.List{}, About: map[string]*plugins.Description{}}
-	for i := range c.configs {
-		conf := &c.configs[i]
+	for i := range configs {
+		conf := &configs[i]
 		d, failed := c.describe(conf)
 		if failed != nil {
 			l.Failed[conf.Name] = blame(failed, conf.Pos)
@@ -72,13 +75,13 @@ func (c *Client) describe(conf *plugins.Config) (*plugins.Description, diag.List
 		c.remember(name, key, d)
 	}
 	for i, s := range d.Ops {
-		c.equip(name, s, d.Can[i])
+		c.equip(name, s, d.Can[i], slices.Contains(d.Capabilities, plugins.CanFloat64))
 	}
 	return d, nil
 }
 
 // equip gives an op the functions that the plugin serves.
-func (c *Client) equip(name string, s *ops.Spec, can plugins.Can) {
+func (c *Client) equip(name string, s *ops.Spec, can plugins.Can, doubles bool) {
 	if can.Infer {
 		s.Infer = func(site *ops.Site) (ir.Type, *diag.Diagnostic) { return c.infer(name, site) }
 	}
@@ -87,6 +90,9 @@ func (c *Client) equip(name string, s *ops.Spec, can plugins.Can) {
 	}
 	if can.Evaluate {
 		s.Evaluate = func(e *ops.Evaluation) *diag.Diagnostic { return c.evaluate(name, s, e) }
+		if !doubles {
+			s.Evaluate = inFloat32(s.Evaluate)
+		}
 	}
 	if can.Emit {
 		s.Emit = c.emitter(name, s)

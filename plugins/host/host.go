@@ -177,7 +177,7 @@ func (p *Plugin) Evaluate(ctx context.Context, r *plugins.EvaluateRequest) (*plu
 		if err != nil {
 			return err
 		}
-		*out = plugins.EvaluateResponse{}
+		*out = plugins.EvaluateResponse{Origin: resp.Origin}
 		if resp.Error != nil {
 			out.Error = resp.Error.Diag()
 		}

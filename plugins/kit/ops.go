@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
@@ -87,7 +88,7 @@ func (k *Kit) types() (string, error) {
 
 // madeUp is a call of an op with operands that its spec accepts, nil when there is none.
 func madeUp(s *ops.Spec, r *rand.Rand, n int) *ir.OpCall {
-	dtypes := []ir.DType{ir.FP32, ir.FP32, ir.FP16, ir.BF16, ir.INT32}
+	dtypes := []ir.DType{ir.FP32, ir.FP64, ir.FP16, ir.BF16, ir.INT32}
 	d := dtypes[r.IntN(len(dtypes))]
 	if n < tries/2 {
 		d = ir.FP32
@@ -342,9 +343,12 @@ func evaluation(s *ops.Spec, c *ir.OpCall, r *rand.Rand) *ops.Evaluation {
 				return nil
 			}
 			for at := 0; at < len(o.Elements.Data); at += o.Elements.Size() {
-				if o.Elements.Size() == 4 {
+				switch {
+				case o.Elements.Size() == 4:
 					binary.LittleEndian.PutUint32(o.Elements.Data[at:], math.Float32bits(r.Float32()*2-1))
-				} else {
+				case o.Elements.DType == ir.FP64:
+					binary.LittleEndian.PutUint64(o.Elements.Data[at:], math.Float64bits(r.Float64()*2-1))
+				default:
 					binary.LittleEndian.PutUint64(o.Elements.Data[at:], uint64(r.IntN(8)))
 				}
 			}
@@ -403,5 +407,5 @@ func sameNumbers(a, b *ops.Evaluation) bool {
 			return false
 		}
 	}
-	return same(a.Result, b.Result) && a.Scalar == b.Scalar
+	return same(a.Result, b.Result) && a.Scalar == b.Scalar && slices.Equal(a.Origin, b.Origin)
 }

@@ -28,7 +28,7 @@ _MESSAGES = {name: [(f[0], int(f[1]), f[2].lstrip("*"), f[2][0] == "*") for f in
     "Evaluate": "op:1:str file:2:str keywords:3:*KeywordValue operands:4:*Operand result:5:Operand",
     "KeywordValue": "name:1:str value:2:Value", "Operand": "elements:1:Elements scalar:2:Value list:3:Ints", "Ints": "values:1:*int",
     "Elements": "dtype:1:str shape:2:*int valid:3:*int offset:4:int writable:5:bool",
-    "Evaluated": "error:1:Diagnostic scalar:2:Value",
+    "Evaluated": "error:1:Diagnostic scalar:2:Value origin:3:*int",
     "Passes": "passes:1:*PassDesc", "Grant": "functions:1:*str add:2:bool remove:3:bool",
     "PassDesc": "name:1:str doc:2:str requires:3:*str produces:4:*str invalidates:5:*str after:6:str before:7:str grant:8:Grant",
     "PassOptions": "auto_deps:1:bool no_manual_alloc_deps:2:bool store_target_in_out:3:bool",

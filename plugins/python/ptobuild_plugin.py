@@ -141,10 +141,10 @@ def _bare(e):
 class Values:
     """One call of an op in a kernel. numbers(i) are the elements of operand i, row by row, in an array.array: of doubles for FP64, floats for other floating dtypes,
     64-bit integers for the rest. What is written to them goes back when the op writes the operand by its effects. result is room for the new result, zeros.
-    An op that gives a number calls give(x)."""
+    An op that gives a number calls give(x), one that gives a window of an operand window(*origin)."""
 
     def __init__(self, r, file):
-        self.operands, self.file, self.scalar_, self.arrays, self.wide = r.get("operands", []), file, None, {}, []
+        self.operands, self.file, self.scalar_, self.origin, self.arrays = r.get("operands", []), file, None, [], {}
         self.keywords = {k["name"]: _plain(k["value"]) for k in r.get("keywords", [])}
         self.result_ = r.get("result", {}).get("elements")
         self.result = self._load(self.result_)
@@ -164,6 +164,8 @@ class Values:
     def keyword(self, name): return self.keywords.get(name)
 
     def give(self, x): self.scalar_ = x
+
+    def window(self, *origin): self.origin = list(origin)
 
     def _load(self, e):
         if e is None:
@@ -381,7 +383,7 @@ class Plugin:
             except Report as e:
                 return {"error": e.message()}
             v._store()
-        return {} if v.scalar_ is None else {"scalar": _value(v.scalar_)}
+        return dict({} if v.scalar_ is None else {"scalar": _value(v.scalar_)}, origin=v.origin)
 
     def Run(self, r):
         functions, by_id = _load(r["functions"])

@@ -124,20 +124,25 @@ func (c *Call) Lines(lines ...string) (*Template, error) {
 
 // Values is one call of an op in a kernel: the numbers of its operands, and room for those of its result.
 type Values struct {
-	e      *ops.Evaluation
-	floats map[*ops.Elements][]float32
-	ints   map[*ops.Elements][]int64
+	e       *ops.Evaluation
+	floats  map[*ops.Elements][]float32
+	doubles map[*ops.Elements][]float64
+	ints    map[*ops.Elements][]int64
 }
 
-// Float32 is the elements of tensor or tile operand i, row-major, when its dtype is floating: every such dtype computes in float32. What is written to them
-// goes back when the op writes the operand by its effects.
+// Float32 is the elements of tensor or tile operand i, row-major, when its dtype is floating. What is written to them goes back when the op writes the operand
+// by its effects.
 func (v *Values) Float32(i int) []float32 { return v.f32(v.operand(i)) }
+
+// Float64 is the same in float64, for all that FP64 has; other dtypes have no more than Float32 gives. Use one of the two for an operand.
+func (v *Values) Float64(i int) []float64 { return v.f64(v.operand(i)) }
 
 // Int64 is the elements of operand i of any other dtype.
 func (v *Values) Int64(i int) []int64 { return v.i64(v.operand(i)) }
 
-// ResultFloat32 and ResultInt64 are the elements of a new result, all zero. ptobuild rounds them to the result's dtype.
+// ResultFloat32, ResultFloat64 and ResultInt64 are the elements of a new result, all zero. ptobuild rounds them to the result's dtype.
 func (v *Values) ResultFloat32() []float32 { return v.f32(v.e.Result) }
+func (v *Values) ResultFloat64() []float64 { return v.f64(v.e.Result) }
 func (v *Values) ResultInt64() []int64     { return v.i64(v.e.Result) }
 
 // Shape is the extents of operand i, ResultShape those of the result. Valid is the extents of the part of operand i that counts; elements outside
@@ -198,6 +203,9 @@ func (v *Values) Keyword(name string) any {
 	return x
 }
 
+// Window says where in its operand the result of an op with Result: ViewOf(i) begins, one index per axis of the operand.
+func (v *Values) Window(origin ...int64) { v.e.Origin = origin }
+
 // Return sets the result of an op that gives a scalar: an int64, float64 or bool.
 func (v *Values) Return(x any) { v.e.Scalar = x }
 
@@ -216,7 +224,7 @@ func (v *Values) scalar(i int) any {
 }
 
 func (v *Values) f32(x *ops.Elements) []float32 {
-	if x == nil || x.Size() != 4 {
+	if x == nil || !x.DType.IsFloat() {
 		return nil
 	}
 	if f, ok := v.floats[x]; ok {
@@ -224,7 +232,7 @@ func (v *Values) f32(x *ops.Elements) []float32 {
 	}
 	f := make([]float32, x.Len())
 	for k := range f {
-		f[k] = math.Float32frombits(binary.LittleEndian.Uint32(x.Data[4*k:]))
+		f[k] = float32(get(x, k))
 	}
 	if v.floats == nil {
 		v.floats = map[*ops.Elements][]float32{}
@@ -233,8 +241,42 @@ func (v *Values) f32(x *ops.Elements) []float32 {
 	return f
 }
 
+func (v *Values) f64(x *ops.Elements) []float64 {
+	if x == nil || !x.DType.IsFloat() {
+		return nil
+	}
+	if f, ok := v.doubles[x]; ok {
+		return f
+	}
+	f := make([]float64, x.Len())
+	for k := range f {
+		f[k] = get(x, k)
+	}
+	if v.doubles == nil {
+		v.doubles = map[*ops.Elements][]float64{}
+	}
+	v.doubles[x] = f
+	return f
+}
+
+// get and put access element k, which travels in float32 or float64.
+func get(x *ops.Elements, k int) float64 {
+	if x.Size() == 4 {
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(x.Data[4*k:])))
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(x.Data[8*k:]))
+}
+
+func put(x *ops.Elements, k int, f float64) {
+	if x.Size() == 4 {
+		binary.LittleEndian.PutUint32(x.Data[4*k:], math.Float32bits(float32(f)))
+		return
+	}
+	binary.LittleEndian.PutUint64(x.Data[8*k:], math.Float64bits(f))
+}
+
 func (v *Values) i64(x *ops.Elements) []int64 {
-	if x == nil || x.Size() != 8 {
+	if x == nil || x.DType.IsFloat() {
 		return nil
 	}
 	if n, ok := v.ints[x]; ok {
@@ -255,7 +297,12 @@ func (v *Values) i64(x *ops.Elements) []int64 {
 func (v *Values) store() {
 	for x, f := range v.floats {
 		for k, y := range f {
-			binary.LittleEndian.PutUint32(x.Data[4*k:], math.Float32bits(y))
+			put(x, k, float64(y))
+		}
+	}
+	for x, f := range v.doubles {
+		for k, y := range f {
+			put(x, k, y)
 		}
 	}
 	for x, n := range v.ints {

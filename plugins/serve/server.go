@@ -194,7 +194,7 @@ func (s *server) Evaluate(_ context.Context, r *proto.EvaluateRequest) (*proto.E
 	if err != nil {
 		return nil, status.Error(codes.Internal, err.Error())
 	}
-	return &proto.EvaluateResponse{Scalar: scalar}, nil
+	return &proto.EvaluateResponse{Scalar: scalar, Origin: e.Origin}, nil
 }
 
 func (s *server) Describe(context.Context, *proto.DescribeRequest) (*proto.DescribeResponse, error) {

@@ -37,7 +37,7 @@ func (o *opCtx) buildForeign(spec *ops.Spec, eval func(*ops.Evaluation) *diag.Di
 	var shape, valid []intExpr
 	updated := -1
 	switch spec.Result.Kind {
-	case ops.Fresh:
+	case ops.Fresh, ops.View:
 		dims := ir.ShapeOf(o.call.Typ)
 		if len(dims) == 0 || len(dims) > maxRank {
 			return o.unsupported(CodeShape, "the simulator has results of 1 to %d axes", maxRank)
@@ -51,15 +51,20 @@ func (o *opCtx) buildForeign(spec *ops.Spec, eval func(*ops.Evaluation) *diag.Di
 		updated = o.reg(spec.Result.Arg)
 	case ops.None:
 	default:
-		return o.unsupported(CodeOp, "the simulator evaluates ops whose result is new, an updated operand, a scalar or none")
+		return o.unsupported(CodeOp, "the simulator evaluates ops whose result is new, a window of an operand, an updated operand, a scalar or none")
+	}
+	viewed := -1
+	if spec.Result.Kind == ops.View {
+		viewed = o.reg(spec.Result.Arg)
 	}
 	return func(m *machine, out *region) {
 		e := operands(m)
 		if m.err != nil {
 			return
 		}
+		var s, v dims
 		if shape != nil {
-			s, v := evalDims(m, shape), evalDims(m, valid)
+			s, v = evalDims(m, shape), evalDims(m, valid)
 			for k := range shape {
 				if s[k] < 0 || v[k] < 0 || v[k] > s[k] {
 					m.fail(o.site, CodeShape, "%v is no shape for its result", show(s, len(shape)))
@@ -68,13 +73,18 @@ func (o *opCtx) buildForeign(spec *ops.Spec, eval func(*ops.Evaluation) *diag.Di
 			if m.err != nil {
 				return
 			}
+		}
+		if shape != nil && viewed < 0 {
 			m.fresh(out, o.dt, len(shape), &s, &v)
-			e.Result = elementsOf(out)
+			e.Result = m.elementsOf(out)
 		}
 		if !m.evaluate(o, e, regs, eval) {
 			return
 		}
 		switch {
+		case viewed >= 0:
+			*out = m.regs[viewed]
+			m.window(o, out, e.Origin, len(shape), &s, &v)
 		case shape != nil:
 			m.takeBack(out, e.Result)
 			out.st.define(out)
@@ -82,6 +92,35 @@ func (o *opCtx) buildForeign(spec *ops.Spec, eval func(*ops.Evaluation) *diag.Di
 			*out = m.regs[updated]
 		}
 	}
+}
+
+// window makes a region the part of it that begins at origin; it may have fewer axes, then the first ones are dropped.
+func (m *machine) window(o *opCtx, r *region, origin []int64, rank int, shape, valid *dims) {
+	if origin == nil {
+		origin = make([]int64, r.rank)
+	}
+	if len(origin) != r.rank || rank > r.rank {
+		m.fail(o.site, CodeShape, "a window of %d axes that begins at %v in %d axes", rank, origin, r.rank)
+		return
+	}
+	off, size := dims{}, dims{}
+	drop := r.rank - rank
+	for a := range r.rank {
+		off[a], size[a] = int(origin[a]), 1
+		if a >= drop {
+			size[a] = valid[a-drop]
+		}
+	}
+	if !m.checkWindow(o.site, r, &off, &size) {
+		return
+	}
+	for a := range r.rank {
+		r.off += off[a] * r.stride[a]
+	}
+	for range drop {
+		r.dropAxis(0)
+	}
+	r.shape, r.valid = *shape, *valid
 }
 
 // foreignScalar compiles a call of an op with an Evaluate that gives a scalar, nil when there is none.
@@ -171,7 +210,7 @@ func (m *machine) evaluate(o *opCtx, e *ops.Evaluation, regs []int, eval func(*o
 
 // copyOut is a region as Elements. What the op only writes or does not touch is not read.
 func (m *machine) copyOut(o *opCtx, r *region, effect ops.Effect) ops.Operand {
-	e := elementsOf(r)
+	e := m.elementsOf(r)
 	e.Writable = effect == ops.Write || effect == ops.ReadWrite
 	if effect == ops.Write || effect == ops.Untouched || !m.need(o.site, r) {
 		return ops.Operand{Elements: e}
@@ -180,13 +219,18 @@ func (m *machine) copyOut(o *opCtx, r *region, effect ops.Effect) ops.Operand {
 	packed.pack()
 	var it rows
 	it.start(r.rank, &r.valid, true, operandOf(&packed), operandOf(r))
-	f, n := floatsOf(e), intsOf(e)
+	f, d, n := floatsOf(e), doublesOf(e), intsOf(e)
 	for it.next() {
-		if f != nil {
+		switch {
+		case f != nil:
 			for j, v := range m.fetchF(r, it.off[1], it.n, it.in[1], &m.f[0]) {
 				f[it.off[0]+j*it.in[0]] = float32(v)
 			}
-		} else {
+		case d != nil:
+			for j, v := range m.fetchF(r, it.off[1], it.n, it.in[1], &m.f[0]) {
+				d[it.off[0]+j*it.in[0]] = v
+			}
+		default:
 			for j, v := range m.fetchI(r, it.off[1], it.n, it.in[1], &m.i[0]) {
 				n[it.off[0]+j*it.in[0]] = v
 			}
@@ -205,15 +249,20 @@ func (m *machine) takeBack(r *region, e *ops.Elements) {
 	packed.pack()
 	var it rows
 	it.start(r.rank, &r.valid, true, operandOf(r), operandOf(&packed))
-	f, n := floatsOf(e), intsOf(e)
+	f, d, n := floatsOf(e), doublesOf(e), intsOf(e)
 	for it.next() {
-		if f != nil {
+		switch {
+		case isFloat(r.dt):
 			row := grow(&m.f[1], it.n)
 			for j := range row {
-				row[j] = float64(f[it.off[1]+j*it.in[1]])
+				if d != nil {
+					row[j] = d[it.off[1]+j*it.in[1]]
+				} else {
+					row[j] = float64(f[it.off[1]+j*it.in[1]])
+				}
 			}
 			m.putF(r, it.off[0], it.in[0], row)
-		} else {
+		default:
 			row := grow(&m.i[1], it.n)
 			for j := range row {
 				row[j] = n[it.off[1]+j*it.in[1]]
@@ -223,27 +272,41 @@ func (m *machine) takeBack(r *region, e *ops.Elements) {
 	}
 }
 
-func elementsOf(r *region) *ops.Elements {
+// elementsOf is room for the elements of a region. Where nothing is rounded, floating dtypes are FP64.
+func (m *machine) elementsOf(r *region) *ops.Elements {
 	e := &ops.Elements{DType: r.dt, Shape: shapeOf(r), Valid: show(r.valid, r.rank)}
-	if isFloat(r.dt) {
+	if m.double && isFloat(r.dt) {
+		e.DType = ir.FP64
+	}
+	switch {
+	case e.DType == ir.FP64:
+		e.Data = bytesOf(make([]float64, r.elems()))
+	case isFloat(e.DType):
 		e.Data = bytesOf(make([]float32, r.elems()))
-	} else {
+	default:
 		e.Data = bytesOf(make([]int64, r.elems()))
 	}
 	return e
 }
 
-// bytesOf, floatsOf and intsOf see the same memory as bytes and as numbers; like the rest of the evaluator they count on a little-endian machine.
-func bytesOf[T float32 | int64](x []T) []byte {
+// bytesOf, floatsOf, doublesOf and intsOf see the same memory as bytes and as numbers; like the rest of the evaluator they count on a little-endian machine.
+func bytesOf[T float32 | float64 | int64](x []T) []byte {
 	var t T
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(t)))
 }
 
 func floatsOf(e *ops.Elements) []float32 {
-	if !isFloat(e.DType) {
+	if !isFloat(e.DType) || e.DType == ir.FP64 {
 		return nil
 	}
 	return aligned[float32](e.Data)
+}
+
+func doublesOf(e *ops.Elements) []float64 {
+	if e.DType != ir.FP64 {
+		return nil
+	}
+	return aligned[float64](e.Data)
 }
 
 func intsOf(e *ops.Elements) []int64 {
@@ -254,7 +317,7 @@ func intsOf(e *ops.Elements) []int64 {
 }
 
 // aligned views bytes as numbers; bytes that came from elsewhere may lie anywhere.
-func aligned[T float32 | int64](b []byte) []T {
+func aligned[T float32 | float64 | int64](b []byte) []T {
 	var t T
 	size := unsafe.Sizeof(t)
 	n := len(b) / int(size)

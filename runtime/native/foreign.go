@@ -31,6 +31,7 @@ type evaluated struct {
 	Failure  *diag.Diagnostic
 	Result   []byte
 	Scalar   any
+	Origin   []int64
 	Operands [][]byte // of writable operands
 }
 
@@ -71,7 +72,7 @@ func answerChild(reg *ops.Registry, ask io.Reader, answer io.Writer) {
 		if e.Result != nil {
 			a.Result = e.Result.Data
 		}
-		a.Scalar = e.Scalar
+		a.Scalar, a.Origin = e.Scalar, e.Origin
 		for _, o := range e.Operands {
 			var data []byte
 			if o.Elements != nil && o.Elements.Writable {
@@ -121,7 +122,7 @@ func (p *parentOps) evaluate(e *ops.Evaluation) *diag.Diagnostic {
 	if e.Result != nil {
 		e.Result.Data = a.Result
 	}
-	e.Scalar = a.Scalar
+	e.Scalar, e.Origin = a.Scalar, a.Origin
 	for i, data := range a.Operands {
 		if data != nil && i < len(e.Operands) && e.Operands[i].Elements != nil {
 			e.Operands[i].Elements.Data = data
