@@ -96,6 +96,10 @@ func (s *site) build(patterns ...string) *Report {
 }
 
 func (s *site) tryBuild(ctx context.Context, patterns ...string) (*Report, error) {
+	return s.tryBuildWith(ctx, BuildOptions{KeepGoing: true, Store: s.store}, patterns...)
+}
+
+func (s *site) tryBuildWith(ctx context.Context, opt BuildOptions, patterns ...string) (*Report, error) {
 	session, err := OpenSession(s.root, os.Args[0], func(string) string { return "tool" })
 	if err != nil {
 		return nil, err
@@ -120,7 +124,7 @@ func (s *site) tryBuild(ctx context.Context, patterns ...string) (*Report, error
 	if err != nil {
 		return nil, err
 	}
-	return session.Build(ctx, b, ps, BuildOptions{KeepGoing: true, Store: s.store}), nil
+	return session.Build(ctx, b, ps, opt), nil
 }
 
 // outputs reads all files below the output folder.
@@ -470,5 +474,66 @@ func TestDataFilesAreHashedOnce(t *testing.T) {
 	s.remove("x.npy")
 	if _, err := session.dataFile("x.npy"); err == nil {
 		t.Error("a file that is gone has a digest")
+	}
+}
+
+// A build that is cancelled keeps what it finished.
+func TestCancelledBuild(t *testing.T) {
+	s := newSite(t)
+	s.store = nil // what is kept is in the outputs and the state
+	ctx, cancel := context.WithCancel(t.Context())
+	first := func(done, _ int, _ Label) {
+		if done == 1 {
+			cancel()
+		}
+	}
+	if r, err := s.tryBuildWith(ctx, BuildOptions{Jobs: 1, Progress: first}); err != nil || ran(r) != "G2 L1 P2" {
+		t.Fatalf("%v, %v", r, err)
+	}
+	if r := s.build(); r.Diagnostics.HasErrors() || ran(r) != "G2 L1 P2" || !maps.Equal(s.outputs(), s.clean()) {
+		t.Errorf("the build after it: %s, %v", ran(r), r.Diagnostics)
+	}
+}
+
+// A file that changes while it is built from is seen by the next build, and what was made of its old content is not taken for what the new one gives.
+func TestInputChangesDuringBuild(t *testing.T) {
+	for _, settled := range []bool{false, true} {
+		s := newSite(t)
+		s.build()
+		if settled {
+			s.build()
+		}
+		s.write("a.py", version(1))
+		s.write("sub/b.py", strings.Replace(version(1), "class P", "class Q", 1))
+		between := func(done, _ int, _ Label) {
+			if done == 1 {
+				s.write("config.py", "SIZE = 32\n")
+			}
+		}
+		if _, err := s.tryBuildWith(t.Context(), BuildOptions{Jobs: 1, KeepGoing: true, Store: s.store, Progress: between}); err != nil {
+			t.Fatal(err)
+		}
+		if r := s.build(); r.Diagnostics.HasErrors() || !maps.Equal(s.outputs(), s.clean()) {
+			t.Errorf("the build after it: %s, %v", ran(r), r.Diagnostics)
+		}
+		s.write("config.py", "SIZE = 16\n")
+		if r := s.build(); r.Diagnostics.HasErrors() || !maps.Equal(s.outputs(), s.clean()) {
+			t.Errorf("back again: %s, %v", ran(r), r.Diagnostics)
+		}
+	}
+}
+
+// Where a workspace lies, and what the environment says, is in no key: another checkout finds all results.
+func TestKeysHaveNoPlace(t *testing.T) {
+	s := newSite(t)
+	s.build()
+	for i := range 20 {
+		other := newSite(t)
+		other.store = s.store
+		t.Setenv("PATH", fmt.Sprint("/nowhere/", i))
+		t.Setenv("LANG", fmt.Sprint("x", i))
+		if r := other.build(); len(r.Ran) > 0 || !maps.Equal(s.outputs(), other.outputs()) {
+			t.Fatalf("checkout %d: %v ran", i, r.Ran)
+		}
 	}
 }

@@ -7,8 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/fsnotify/fsnotify"
 )
 
 // watched is a folder under watch.
@@ -123,6 +126,66 @@ func TestWatchStorm(t *testing.T) {
 	}
 	if batches > n/10 {
 		t.Errorf("%d batches for %d files", batches, n)
+	}
+}
+
+// A file that changes all the time holds nothing up.
+func TestWatchBusyFile(t *testing.T) {
+	x := newWatched(t, WatchOptions{})
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				x.write("a.py", "2")
+			}
+		}
+	})
+	x.expect("a file that is written without an end", "a.py", func() {})
+	close(stop)
+	wg.Wait()
+}
+
+// When events were lost anything may have changed.
+func TestWatchOverflow(t *testing.T) {
+	w := &Watcher{root: t.TempDir(), concerns: func(string) bool { return true }, batches: make(chan Batch)}
+	faults, raw := make(chan error, 1), make(chan Batch, 1)
+	faults <- fsnotify.ErrEventOverflow
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go w.drain(ctx, nil, faults, raw, 0)
+	go w.settle(ctx, raw)
+	if b := <-w.batches; !b.All || w.Polls() {
+		t.Errorf("%+v, polls: %v", b, w.Polls())
+	}
+}
+
+// A change of branch is one batch, however many files it writes.
+func TestWatchBranchSwitch(t *testing.T) {
+	x := newWatched(t, WatchOptions{})
+	const n = 10000
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprintf("d%02d/s%04d.py", i%50, i))
+	}
+	slices.Sort(names)
+	x.write(".git/index.lock", "")
+	for _, name := range names {
+		x.write(name, "1")
+	}
+	if err := os.Remove(filepath.Join(x.root, ".git/index.lock")); err != nil {
+		t.Fatal(err)
+	}
+	got := <-x.w.C
+	if got.Paths = slices.DeleteFunc(got.Paths, func(p string) bool { return p == "a.py" }); !got.All && !slices.Equal(got.Paths, names) {
+		t.Errorf("the first batch has %d of %d files", len(got.Paths), n)
+	}
+	x.write("a.py", "2") // had there been more to tell, it would come first
+	if b := <-x.w.C; !slices.Equal(b.Paths, []string{"a.py"}) {
+		t.Errorf("a second batch for one change of branch: %d files", len(b.Paths))
 	}
 }
 

@@ -52,7 +52,7 @@ schedules = 1
 
 func startWatch(t *testing.T) *watched {
 	w := &watched{t: t, dir: t.TempDir()}
-	w.write("a.py", watchedProgram)
+	w.write("a.py", "this is no program of pypto\n")
 	w.write("Pto.toml", watchedConfig)
 	cmd := exec.Command(os.Args[0], "watch", "--json", "-C", w.dir)
 	cmd.Env = append(os.Environ(), "PTOBUILD_CACHE="+t.TempDir(), asTool+"=1")
@@ -120,7 +120,9 @@ func passed(e *watchEvent) bool {
 
 func TestWatchCommand(t *testing.T) {
 	w := startWatch(t)
-	if got := w.until("the first round", passed); got != "plan;compiled C++;" {
+	w.until("a first build with an error", func(e *watchEvent) bool { return e.Diagnostics.HasErrors() })
+	w.write("a.py", watchedProgram)
+	if got := w.until("its mending", passed); got != "plan;compiled C++;" {
 		t.Errorf("answers of %s", got)
 	}
 	w.write("a.py", strings.Replace(watchedProgram, "1.0", "2.0", 1))
