@@ -85,9 +85,9 @@ func TestJSON(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	names := []string{"kernel_add", "kernel_mul", "softmax_rows", "FP32", "sources"}
+	names := []string{"kernel_add", "kernel_mul", "softmax_rows", "FP32", "sources", "and", "add"}
 	for word, want := range map[string]string{"kernel_ad": "kernel_add", "kernle_mul": "kernel_mul", "softmaxrows": "softmax_rows", "FP23": "FP32", "souces": "sources",
-		"banana": "", "": "", "FP32": ""} {
+		"banana": "", "ad": "add", "a": "", "": "", "FP32": ""} {
 		if got := Nearest(word, names); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", word, got, want)
 		}

@@ -1,14 +1,22 @@
 package diag
 
+import "unicode/utf8"
+
 // Nearest returns the candidate closest to word, or "" when none is close enough to be a likely typo (at most a third of the letters
-// differ). Of equally close ones the one that begins alike for longest counts, then the first.
+// of the longer one differ). Of equally close ones the one that begins alike for longest counts, then the first.
 func Nearest(word string, candidates []string) string {
-	best, bestDist := "", len([]rune(word))/3+1
+	n := utf8.RuneCountInString(word)
+	best, bestDist := "", 0
 	for _, c := range candidates {
-		if c == word {
+		near := max(n, utf8.RuneCountInString(c)) / 3
+		if best != "" {
+			near = min(near, bestDist)
+		}
+		d := distance(word, c, near+1)
+		if d > near || c == word {
 			continue
 		}
-		if d := distance(word, c, bestDist+1); d < bestDist || d == bestDist && best != "" && sameStart(word, c) > sameStart(word, best) {
+		if best == "" || d < bestDist || sameStart(word, c) > sameStart(word, best) {
 			best, bestDist = c, d
 		}
 	}
