@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/runtime/check"
@@ -169,7 +170,7 @@ func differs(built *Built, e *expectation, r *exec.Result, s exec.Schedule) *dif
 
 // shows adds the order to a report as evidence.
 func (d *difference) shows(r *diag.Diagnostic, built *Built, job *exec.Job, e *expectation) {
-	r.Severity = diag.Error
+	r.Severity, r.Message = diag.Error, strings.TrimSuffix(r.Message, check.AsDeclared)
 	p := built.Plan.Tensors[d.tensor]
 	at, size := d.first[0], p.DType.Bytes()
 	r.WithRelated(r.Span, "%s shows it: %s%s = %s, in program order %s; `%s` repeats it", d.schedule, p.Param, position(job.Tensors[d.tensor].Shape, at),

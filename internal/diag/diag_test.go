@@ -29,6 +29,15 @@ func TestRender(t *testing.T) {
 	}
 }
 
+// Of C++ calls only the line is known.
+func TestRenderWholeLine(t *testing.T) {
+	var b strings.Builder
+	(&Renderer{Source: func(string) []byte { return []byte("f();\n\tgé(1);  \n") }}).Render(&b, List{Warningf("PTO-R080", Span{File: "a.cpp", Line: 2, Col: 1}, "message")})
+	if want := "a.cpp:2:1: warning[PTO-R080]: message\n 2 | \tgé(1);  \n   | \t^^^^^^\n"; b.String() != want {
+		t.Errorf("got\n%q\nwant\n%q", b.String(), want)
+	}
+}
+
 // Places outside the file, absurd columns and huge lines must not break the renderer.
 func TestRenderOddPlaces(t *testing.T) {
 	long := strings.Repeat("é", 100000)

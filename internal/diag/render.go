@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -102,6 +103,12 @@ func (r *Renderer) snippet(w io.Writer, cache map[string][]string, s Span, color
 	end := len(runes)
 	if s.EndLine == s.Line || s.EndLine == 0 {
 		end = min(max(int(s.EndCol)-1, start+1), max(len(runes), start+1))
+	}
+	if s.EndLine == 0 && s.Col <= 1 { // only the line is known
+		line := strings.TrimRightFunc(text, unicode.IsSpace)
+		if code := strings.TrimLeftFunc(line, unicode.IsSpace); code != "" && len(code) < len(line) {
+			start, end = utf8.RuneCountInString(line)-utf8.RuneCountInString(code), utf8.RuneCountInString(line)
+		}
 	}
 	const limit = 160 // a line longer than this is shown around the caret only
 	lead := ""

@@ -10,6 +10,9 @@ import (
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
+// AsDeclared ends the message of a race that is not exact.
+const AsDeclared = "; as declared: what the kernels really touch is not known"
+
 // describe writes the report of a race.
 func (r *run) describe(x *Race) {
 	old, m := &x.old, &x.new
@@ -47,7 +50,7 @@ func (r *run) describe(x *Race) {
 	}
 	if !x.Exact {
 		d.Severity = diag.Warning
-		d.Message += "; as declared: what the kernels really touch is not known"
+		d.Message += AsDeclared
 	}
 	verb := "reads"
 	if old.how&writes != 0 {

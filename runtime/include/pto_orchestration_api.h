@@ -1039,9 +1039,9 @@ inline int32_t cores(int32_t vector, const char* file, int line) {
 // A first argument that carries the call site of a variadic call.
 template <class T> struct Sited {
     const T& value;
-    const char* file;
-    int line;
-    Sited(const T& v, PTO_FILE) : value(v), file(file), line(line) {}
+    const char* at_file;
+    int at_line;
+    Sited(const T& v, PTO_FILE) : value(v), at_file(file), at_line(line) {}
 };
 
 }  // namespace pto
@@ -1079,7 +1079,7 @@ inline void rt_scope_end(pto::Channel*, PTO_FILE) { pto::scope_end(file, line); 
 template <class... T> inline TaskOutputTensors alloc_tensors(pto::Sited<TensorCreateInfo> first, const T&... rest) {
     static_assert((std::is_same<T, TensorCreateInfo>::value && ...), "alloc_tensors takes create-infos");
     const TensorCreateInfo* infos[] = {&first.value, &rest...};
-    return pto::alloc(infos, 1 + sizeof...(rest), first.file, first.line);
+    return pto::alloc(infos, 1 + sizeof...(rest), first.at_file, first.at_line);
 }
 inline TaskOutputTensors alloc_tensors(const TensorCreateInfo* infos, uint32_t n, PTO_FILE) {
     const TensorCreateInfo* p[PTO_MAX_TENSORS];
