@@ -290,6 +290,9 @@ func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, jo
 	if err != nil {
 		return err
 	}
+	if compiled, ok := engine.(*native.Engine); ok {
+		t.mendCpp(ctx, compiled, built, job, first)
+	}
 	v.Runs = len(job.Schedules)
 	v.Diags.Add(first.report.Diags()...)
 	if v.Diags.Add(ds...); v.Diags.HasErrors() {

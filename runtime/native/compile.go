@@ -175,6 +175,16 @@ func (t *Toolchain) CompilePreprocessed(ctx context.Context, name string, text [
 // Preprocess makes one text of a hand-written orchestration of the workspace at root and all that it includes: what is next to it, and the headers of
 // this package and of the folders dirs. entry names its entry function, "" for the usual one. It also gives the files of the workspace that were read.
 func (t *Toolchain) Preprocess(ctx context.Context, root, name, entry string, dirs []string) (text []byte, reads []string, err error) {
+	return t.preprocess(ctx, root, name, entry, dirs, nil)
+}
+
+// PreprocessText is Preprocess for a changed text of the file.
+func (t *Toolchain) PreprocessText(ctx context.Context, root, name, entry string, dirs []string, src []byte) ([]byte, error) {
+	text, _, err := t.preprocess(ctx, root, name, entry, dirs, src)
+	return text, err
+}
+
+func (t *Toolchain) preprocess(ctx context.Context, root, name, entry string, dirs []string, changed []byte) (text []byte, reads []string, err error) {
 	dir, err := os.MkdirTemp("", "ptobuild-cxx-")
 	if err != nil {
 		return nil, nil, err
@@ -189,11 +199,19 @@ func (t *Toolchain) Preprocess(ctx context.Context, root, name, entry string, di
 	for _, d := range dirs {
 		args = append(args, "-I"+filepath.FromSlash(d))
 	}
-	if src, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name))); err == nil {
-		args = append(args, streamFlags(src)...)
+	input := filepath.FromSlash(name)
+	src := changed
+	if changed == nil {
+		src, _ = os.ReadFile(filepath.Join(root, input)) // the compiler says what is wrong with it
+	} else {
+		args, input = append(args, "-iquote", filepath.Dir(input)), "-"
 	}
-	cmd := t.command(ctx, dir, append(args, "-x", "c++", filepath.FromSlash(name))...)
+	args = append(args, streamFlags(src)...)
+	cmd := t.command(ctx, dir, append(args, "-x", "c++", input)...)
 	cmd.Dir = root
+	if changed != nil {
+		cmd.Stdin = io.MultiReader(strings.NewReader("# 1 \""+name+"\"\n"), bytes.NewReader(changed))
+	}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
