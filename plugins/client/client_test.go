@@ -337,13 +337,13 @@ func TestBadPasses(t *testing.T) {
 		code diag.Code
 		want []string
 	}{
-		{"Crash", plugins.CodeCrash, []string{"plugin acme ended while running pass Crash (exit status 3), and again after a restart", "the disk is on fire"}},
-		{"Hang", plugins.CodeHang, []string{"plugin acme did not answer within 3s while running pass Hang", "report it to its author"}},
-		{"Panic", plugins.CodeFailed, []string{"plugin acme failed while running pass Panic: panic: out of cheese"}},
+		{"Crash", plugins.CodeCrash, []string{"plugin acme ended while running pass Crash on program P (exit status 3), and again after a restart", "the disk is on fire"}},
+		{"Hang", plugins.CodeHang, []string{"plugin acme did not answer within 3s while running pass Hang on program P", "report it to its author"}},
+		{"Panic", plugins.CodeFailed, []string{"plugin acme failed while running pass Panic on program P: panic: out of cheese"}},
 		{"Nothing", plugins.CodeFailed, []string{"pass Nothing returned neither a program nor an error"}},
 		{"Unbound", "PTO-X001", []string{"pass acme.Unbound of plugin acme broke an invariant", "ghost", "defect of the plugin"}},
-		{"Huge", plugins.CodeAnswer, []string{"plugin acme gave an answer that is too large while running pass Huge: the limit is 80 MB"}},
-		{"Greedy", plugins.CodeMemory, []string{"plugin acme wanted more than its 300 MB of memory while running pass Greedy", "raise memory"}},
+		{"Huge", plugins.CodeAnswer, []string{"plugin acme gave an answer that is too large while running pass Huge on program P: the limit is 80 MB"}},
+		{"Greedy", plugins.CodeMemory, []string{"plugin acme wanted more than its 300 MB of memory while running pass Greedy on program P", "raise memory"}},
 		{"Trespass", plugins.CodeGrant, []string{"pass Trespass of plugin acme changed function k (AIV), which it was not granted"}},
 		{"Overclaim", "PTO-X001", []string{"pass acme.Overclaim of plugin acme broke an invariant", "defect of the plugin"}},
 		{"Liar", plugins.CodeProof, []string{"pass Liar of plugin acme claims a fusion that does not hold: the body of both is not that of k and then that of k"}},
@@ -501,7 +501,7 @@ func TestHelper(t *testing.T) {
 		{"ends", exe, "end", plugins.CodeHelper, "ended unexpectedly"},
 		{"no parts", exe, "empty", plugins.CodeAnswer, "plugin acme gave an invalid answer while describing itself: parts are missing"},
 		{"foreign names", exe, "names", plugins.CodeDescription, `op "tensor.add" must be named acme.NAME`},
-		{"malformed IR", exe, "ir", plugins.CodeAnswer, "plugin acme gave an invalid answer while running pass P: malformed IR data"},
+		{"malformed IR", exe, "ir", plugins.CodeAnswer, "plugin acme gave an invalid answer while running pass P on program P: malformed IR data"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("FAKE_HELPER", c.fake)

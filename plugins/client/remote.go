@@ -157,7 +157,7 @@ func (c *Client) pass(plugin string, p plugins.Pass, own map[string]bool, pos di
 
 // run sends the functions of a program to a pass and takes back what it made of them.
 func (c *Client) run(ctx *passes.Context, plugin string, pass plugins.Pass, own map[string]bool, p *ir.Program) (*ir.Program, error) {
-	what := "running pass " + pass.Name
+	what := "running pass " + pass.Name + " on program " + p.Name
 	table := ir.NewVarTable()
 	data, err := ir.MarshalFunctions(p.Funcs, table)
 	if err != nil {

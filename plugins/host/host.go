@@ -192,7 +192,7 @@ func (p *Plugin) Evaluate(ctx context.Context, r *plugins.EvaluateRequest) (*plu
 // Run runs a pass.
 func (p *Plugin) Run(ctx context.Context, r *plugins.RunRequest) (*plugins.RunResponse, error) {
 	out := &plugins.RunResponse{}
-	what := "running pass " + r.Pass
+	what := "running pass " + r.Pass + " on program " + r.Program
 	err := p.call(ctx, what, func(ctx context.Context, c *process) error {
 		foreign, err := fromSpecs(r.Foreign)
 		if err != nil {
