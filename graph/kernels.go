@@ -67,6 +67,7 @@ func (t *Tester) compiled(ctx context.Context, built *Built) (*native.Engine, er
 		return nil, err
 	}
 	e := t.nativeEngine(built, object)
+	e.Forget = built.Target.Hand != nil
 	sources, err := t.kernelSources(ctx, built)
 	if err != nil {
 		return nil, err

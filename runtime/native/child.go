@@ -45,6 +45,7 @@ type request struct {
 	Machine   sim.Config
 	Foreign   []foreignOp // ops that the parent evaluates
 	Inspect   *Inspection // of the first schedule; nil: none
+	Forget    bool        // what C++ kernels wrote is not asked for
 	Probe     bool        // in the first schedule, find out what C++ kernels do with their outputs
 }
 

@@ -29,6 +29,7 @@ type externals struct {
 	text    [256]byte
 
 	foot         footprint
+	forget       bool // effects are not kept
 	probing      bool // calls are repeated, see probe
 	habits       map[int32]*kernelHabits
 	after, other []byte // scratch of probe
@@ -59,7 +60,7 @@ type globalContext struct {
 
 // loadKernels loads the C++ kernels of a request.
 func loadKernels(req *request, p *progress, inner sim.KernelRunner) (*externals, *diag.Diagnostic) {
-	x := &externals{inner: inner, funcs: map[int32]uintptr{}, names: exec.KernelNames(req.Kernels), p: &p.kernels[0], habits: map[int32]*kernelHabits{}}
+	x := &externals{inner: inner, funcs: map[int32]uintptr{}, names: exec.KernelNames(req.Kernels), p: &p.kernels[0], habits: map[int32]*kernelHabits{}, forget: req.Forget}
 	x.args[localArg] = int64(uintptr(unsafe.Pointer(&x.local)))
 	x.args[globalArg] = int64(uintptr(unsafe.Pointer(&x.global)))
 	for i := range x.handles {
@@ -140,8 +141,13 @@ func (x *externals) call(f uintptr, m *sim.Memory, c *sim.KernelCall) error {
 		x.p.code.Store(0)
 	}
 	run()
-	ws := x.foot.writes()
-	x.effects = append(x.effects, ws)
+	var ws []exec.Write
+	if !x.forget || x.probing {
+		ws = x.foot.writes()
+	}
+	if !x.forget {
+		x.effects = append(x.effects, ws)
+	}
 	switch int32(how) {
 	case kernelOK:
 		return x.judge(c, ws, run)

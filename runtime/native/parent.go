@@ -32,6 +32,7 @@ type Engine struct {
 	Kernels []KernelObject
 	Output  io.Writer     // what the orchestration prints and logs; nil: dropped
 	Ops     *ops.Registry // that kernels use; nil: the built-in ones
+	Forget  bool          // what C++ kernels wrote is no part of the results: there is no plan to repeat it
 	Probe   bool          // repeat some calls of C++ kernels of the first schedule, to find out what they do with their outputs
 }
 
@@ -56,7 +57,7 @@ func (e *Engine) run(ctx context.Context, job *exec.Job, inspect *Inspection) ([
 		return nil, nil, err
 	}
 	req := request{Object: object, Source: e.Source, Lines: e.Lines, Program: prog, Kernels: job.Plan.Kernels, Tensors: job.Tensors,
-		Scalars: job.Scalars, Schedules: job.Schedules, Machine: job.Machine, Foreign: foreignOps(e.Ops), Inspect: inspect, Probe: e.Probe}
+		Scalars: job.Scalars, Schedules: job.Schedules, Machine: job.Machine, Foreign: foreignOps(e.Ops), Inspect: inspect, Forget: e.Forget, Probe: e.Probe}
 	for _, k := range e.Kernels {
 		f := externalFile{ID: k.ID, Path: filepath.Join(dir, fmt.Sprintf("kernel%d.so", k.ID)), Source: k.Source}
 		if err := os.WriteFile(f.Path, k.Object, 0o700); err != nil {
