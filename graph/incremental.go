@@ -168,7 +168,7 @@ func (r *round) source(src *sourceNow, of int) {
 				r.stop(nil)
 			}
 		}
-		u.targets, u.places = nil, nil
+		u.targets, u.places, u.variant, u.ds = nil, nil, nil, nil // a large tree has many
 	}
 	if ds.HasErrors() && !r.opt.KeepGoing {
 		r.stop(nil)

@@ -23,9 +23,10 @@ type outputDir struct {
 }
 
 // write puts files below the folder and removes what else is there: files of an earlier build that are no longer made, and what a killed build left. A file
-// whose content is right is not touched. old is what the folder was last known to hold. It returns what it holds now, and the paths written.
+// whose content is right is not touched. old is what the folder was last known to hold. It returns what it holds now, and the paths written, from it.
 func (d outputDir) write(files []pack.File, old []state.Output) (now []state.Output, written []string, err error) {
 	fresh := d.root.Look(d.rel).Stamp == state.Absent
+	now = make([]state.Output, 0, len(files))
 	for _, f := range files {
 		name := path.Join(d.rel, f.Path)
 		o := state.Output{Path: f.Path, Digest: sha256.Sum256(f.Content)}
@@ -43,7 +44,7 @@ func (d outputDir) write(files []pack.File, old []state.Output) (now []state.Out
 			if o.Stamp, err = state.ReplaceFrom(filepath.Join(d.abs, StateDir), filepath.Join(d.abs, filepath.FromSlash(name)), f.Content); err != nil {
 				return now, written, diag.Errorf(CodeOutput, diag.Span{File: name}, "cannot be written: %v", unwrapPath(err))
 			}
-			written = append(written, name)
+			written = append(written, f.Path)
 		}
 		now = append(now, o)
 	}

@@ -19,11 +19,20 @@ type Report struct {
 type Outcome struct {
 	Label   Label
 	OK      bool
-	Written []string // files whose content changed, from the root
+	Written []string // files whose content changed, from Output
 }
 
 // Output is the folder of the target's outputs, from the root.
 func (o *Outcome) Output() string { return OutDir + "/" + o.Label.File + "/" + o.Label.Func }
+
+// WrittenFiles are the files whose content changed, from the root.
+func (o *Outcome) WrittenFiles() []string {
+	var out []string
+	for _, name := range o.Written {
+		out = append(out, o.Output()+"/"+name)
+	}
+	return out
+}
 
 func (r *Report) sort() {
 	byLabel := func(a, b Outcome) int { return a.Label.Compare(b.Label) }

@@ -137,7 +137,7 @@ func (r *round) load(src *sourceNow, u *unitNow) {
 	u.ds = ds
 	u.Variant = u.variant.label.Func
 	u.Stale = ds.HasErrors() || unstable
-	u.Env, u.Missing, u.Params = unit.EnvRead, unit.Missing, unit.Params
+	u.Env = unit.EnvRead
 	u.Plugins = r.b.pluginsIn(unit.Programs...)
 	u.Key = r.unitKey(u.variant, u.Env, u.Plugins)
 	u.inputs = slices.Clone(unit.Files)
@@ -150,6 +150,8 @@ func (r *round) load(src *sourceNow, u *unitNow) {
 	u.targets, u.loaded = targets, true
 	u.Targets, u.places = make([]state.Target, len(targets)), make([][]diag.Span, len(targets))
 	known := map[string]bool{}
+	own := ownNames{}
+	u.Env, u.Missing, u.Params = own.all(unit.EnvRead), own.all(unit.Missing), own.all(unit.Params)
 	for i, t := range targets {
 		digest, places, err := ir.Fingerprint(t.Closure)
 		if err != nil {
@@ -158,22 +160,22 @@ func (r *round) load(src *sourceNow, u *unitNow) {
 		}
 		u.places[i] = places
 		st := &u.Targets[i]
-		st.Func, st.Closure, st.Places, st.Plugins = t.Label.Func, digest, hashPlaces(places), r.b.pluginsIn(t.Closure)
+		st.Func, st.Closure, st.Places, st.Plugins = own.name(t.Label.Func), digest, hashPlaces(places), r.b.pluginsIn(t.Closure)
 		st.Span = [4]int32{t.Pos.Line, t.Pos.Col, t.Pos.EndLine, t.Pos.EndCol}
 		if t.Pos.File != src.path {
 			st.File = t.Pos.File
 		}
 		for _, f := range t.Closure.Funcs {
 			if f.Name != t.Label.Func {
-				st.Calls = append(st.Calls, f.Name)
+				st.Calls = append(st.Calls, own.name(f.Name))
 			}
 			if f.External != nil {
-				st.External = append(st.External, f.External.Source)
+				st.External = append(st.External, own.name(f.External.Source))
 			}
 			if !known[f.Name] {
-				known[f.Name] = true
+				known[own.name(f.Name)] = true
 				h := ir.HashWithNames(f)
-				u.Funcs = append(u.Funcs, state.Func{Name: f.Name, Hash: binary.LittleEndian.Uint64(h[:])})
+				u.Funcs = append(u.Funcs, state.Func{Name: own.name(f.Name), Hash: binary.LittleEndian.Uint64(h[:])})
 			}
 		}
 	}
@@ -220,6 +222,26 @@ func changedFuncs(t *state.Target, before, now []state.Func) string {
 		}
 	}
 	return strings.Join(names, ", ")
+}
+
+// ownNames gives names that are no part of the text that they were read from, which would be kept for their sake.
+type ownNames map[string]string
+
+func (o ownNames) name(s string) string {
+	own, ok := o[s]
+	if !ok {
+		own = strings.Clone(s)
+		o[own] = own
+	}
+	return own
+}
+
+func (o ownNames) all(names []string) []string {
+	var out []string
+	for _, s := range names {
+		out = append(out, o.name(s))
+	}
+	return out
 }
 
 func hashPlaces(places []diag.Span) uint64 {

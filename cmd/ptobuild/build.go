@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"path"
+	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -83,6 +84,9 @@ func (a *app) build(ctx context.Context, args []string, f *buildFlags) error {
 		return err
 	}
 	rep := s.Build(ctx, b, ps, graph.BuildOptions{Request: req, Jobs: f.jobs, KeepGoing: f.keepGoing, Store: a.buildStore(s), Progress: func(done, of int, l graph.Label) {
+		if done == 1 && of >= manySources {
+			debug.SetGCPercent(50) // what is kept of each source adds up
+		}
 		a.ui.Status("[%d/%d] %s", done, of, l.File)
 	}})
 	took := time.Since(start)
@@ -100,11 +104,14 @@ func resultOf(rep *graph.Report, all bool) *buildResult {
 	for i := range rep.Targets {
 		o := &rep.Targets[i]
 		if all || !o.OK || len(o.Written) > 0 {
-			res.Targets = append(res.Targets, builtTarget{Label: o.Label.String(), OK: o.OK, Outputs: o.Output(), Written: o.Written})
+			res.Targets = append(res.Targets, builtTarget{Label: o.Label.String(), OK: o.OK, Outputs: o.Output(), Written: o.WrittenFiles()})
 		}
 	}
 	return res
 }
+
+// manySources are so many that memory counts more than the time to collect it.
+const manySources = 20000
 
 // mostBuilt is how many targets that changed are named.
 const mostBuilt = 20

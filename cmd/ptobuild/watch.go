@@ -248,7 +248,7 @@ func (w *watching) round(ctx context.Context, j job) bool {
 	}
 	var written []string
 	for _, o := range rep.Targets {
-		written = append(written, o.Written...)
+		written = append(written, o.WrittenFiles()...)
 	}
 	if quiet && len(rep.Ran) == 0 && len(written) == 0 && len(w.verdicts) > 0 && rep.Diagnostics.HasErrors() == w.failing {
 		return true

@@ -26,7 +26,7 @@ var errMalformed = errors.New("malformed state")
 // Encode gives the content of the file.
 func (s *State) Encode() []byte {
 	glance := s.glance()
-	c := &coder{b: make([]byte, 0, len(glance)+512+256*(len(s.Files)+len(s.Sources))), write: true, known: map[string]uint64{}}
+	c := &coder{b: make([]byte, 0, len(glance)+512+80*len(s.Files)+600*len(s.Sources)), write: true, known: map[string]uint64{}}
 	c.b = binary.LittleEndian.AppendUint32(append(c.b, magic...), version)
 	c.b = binary.LittleEndian.AppendUint32(c.b, uint32(len(glance)))
 	c.b = append(binary.LittleEndian.AppendUint32(c.b, sum(c.b, glance)), glance...)
