@@ -42,6 +42,11 @@ def keyword(name, kind, default=None, required=False, min=0, max=0, names=()):
     return k
 
 
+def option(name, kind, doc="", required=False, choices=(), min=0, max=0):
+    "An option of Pto.toml; kind is str, int, float, bool or list (of strings)."
+    return {"name": name, "kind": [str, int, float, bool, list].index(kind), "doc": doc, "required": required, "choices": list(choices), "min": min, "max": max}
+
+
 class dtype(str):
     "The name of a dtype, such as FP32."
 
