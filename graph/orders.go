@@ -13,16 +13,13 @@ import (
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
-// batch is how many orders are run at once; keepResults how many of them the compiled C++ repeats.
-const (
-	batch       = 16
-	keepResults = 16
-)
+// batch is how many orders are run at once.
+const batch = 16
 
-// explore runs a program in the job's orders, whose results must be those of program order, bit for bit. The first order that gives another one is
-// reported; when the checks know of races, it goes to them as evidence, together with an order made for each race. The results are those of the first
-// orders.
-func (t *Tester) explore(ctx context.Context, engine exec.Engine, test *TestConfig, built *Built, job *exec.Job, first *checkedResult) (results []exec.Result, ds diag.List, err error) {
+// explore runs the job's orders, whose results must be those of program order, bit for bit. The first order that gives another one is reported; when the checks
+// know of races, it goes to them as evidence, together with an order made for each race. repeat gets the results of the others, in batches from a position on.
+func (t *Tester) explore(ctx context.Context, engine exec.Engine, test *TestConfig, built *Built, job *exec.Job, first *checkedResult,
+	repeat func(from int, results []exec.Result) error) (ds diag.List, err error) {
 	e := &expectation{kind: programOrder, outputs: first.Outputs, tolerances: make([]tolerance, len(first.Outputs))}
 	for i := range e.tolerances {
 		e.tolerances[i].exact = true
@@ -72,17 +69,17 @@ func (t *Tester) explore(ctx context.Context, engine exec.Engine, test *TestConf
 	}
 	if hand {
 		if err := late(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	for from := 0; from < len(job.Schedules); from += batch {
 		got, odd, err := run(job.Schedules[from:min(from+batch, len(job.Schedules))])
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		for i := range got {
 			if d := stale(first, &got[i], job.Schedules[from+i], built.Target.Label); d != nil {
-				return results, diag.List{d}, nil
+				return diag.List{d}, nil
 			}
 		}
 		if odd != nil {
@@ -97,21 +94,23 @@ func (t *Tester) explore(ctx context.Context, engine exec.Engine, test *TestConf
 				lives[0].Diag.Severity = diag.Error
 				odd.shows(lives[0].Diag, built, job, e)
 			default:
-				return nil, diag.List{t.explain(ctx, test, built, job, e, odd.tensor, odd.diffs, odd.result, odd.schedule)}, nil
+				return diag.List{t.explain(ctx, test, built, job, e, odd.tensor, odd.diffs, odd.result, odd.schedule)}, nil
 			}
 			break
 		}
-		results = append(results, got[:min(len(got), keepResults-len(results))]...)
+		if err := repeat(from, got); err != nil {
+			return nil, err
+		}
 	}
 	if !job.HasExternal() { // C++ kernels ran in the job's orders only
 		if err := late(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	if any != nil && !slices.ContainsFunc(races, shown) {
 		any.shows(races[0].Diag, built, job, e)
 	}
-	return results, nil, nil
+	return nil, nil
 }
 
 // stale looks for a predicate that read another value than in program order. A race that explains it gets the order as evidence, and else it is reported itself.

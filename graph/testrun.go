@@ -286,7 +286,27 @@ func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, jo
 	if !hand {
 		t.mend(ctx, built, job, first)
 	}
-	results, ds, err := t.explore(ctx, engine, test, built, job, first)
+	wrong := first.report.Diags().HasErrors()
+	repeat := func(from int, planned []exec.Result) error { // the compiled C++ does what the plan did
+		if t.Toolchain == nil || hand || wrong {
+			return nil
+		}
+		some := *job
+		some.Schedules = job.Schedules[from : from+len(planned)]
+		var compiled []exec.Result
+		if again != nil {
+			compiled = again[from:]
+		} else if compiled, _, err = t.runCompiled(ctx, built, &some); err != nil {
+			return err
+		}
+		for i := range planned {
+			if err := agree(built, &planned[i], &compiled[i], some.Schedules[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	ds, err := t.explore(ctx, engine, test, built, job, first, repeat)
 	if err != nil {
 		return err
 	}
@@ -297,21 +317,6 @@ func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, jo
 	v.Diags.Add(first.report.Diags()...)
 	if v.Diags.Add(ds...); v.Diags.HasErrors() {
 		return v.Diags
-	}
-	if t.Toolchain == nil || hand {
-		return nil
-	}
-	if again == nil {
-		some := *job
-		some.Schedules = job.Schedules[:len(results)]
-		if again, _, err = t.runCompiled(ctx, built, &some); err != nil {
-			return err
-		}
-	}
-	for i := range results {
-		if d := agree(built, &results[i], &again[i], job.Schedules[i]); d != nil {
-			return d
-		}
 	}
 	return nil
 }
