@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/runtime/exec"
 	"github.com/ptobuild/ptobuild/runtime/trace"
 )
@@ -69,16 +70,23 @@ func inWords(built *Built, d *trace.Difference) string {
 	if !ok || len(t.Kernels) == 0 {
 		return d.Text
 	}
-	names := namesOf(built)
-	return argumentNumber().ReplaceAllStringFunc(d.Text, func(m string) string {
-		n, err := strconv.Atoi(strings.TrimPrefix(m, "argument "))
-		if err != nil { // a scalar
-			return m
-		}
-		for id, k := range built.Plan.Kernels {
-			if k.Name == t.Kernels[0] && id < len(names.Params) && n < len(names.Params[id]) {
-				return "argument " + names.Params[id][n].Name
+	var tensors, scalars []string
+	if f := kernelFunction(built, t.Kernels[0]); f != nil {
+		for _, p := range f.Params {
+			if name := ir.BaseName(p.Var.Hint); ir.IsTensor(p.Var.Typ) {
+				tensors = append(tensors, name)
+			} else {
+				scalars = append(scalars, name)
 			}
+		}
+	}
+	return argumentNumber().ReplaceAllStringFunc(d.Text, func(m string) string {
+		kind, names := "argument ", tensors
+		if strings.HasPrefix(m, "scalar ") {
+			kind, names = "scalar argument ", scalars
+		}
+		if n, err := strconv.Atoi(m[len(kind):]); err == nil && n < len(names) {
+			return kind + names[n]
 		}
 		return m
 	})

@@ -35,7 +35,7 @@ func TestAgreeExplains(t *testing.T) {
 	}{
 		{"the same", func(e []trace.Event) []trace.Event { return e }, ""},
 		{"a direction", submit(func(s *trace.Submit) { s.Args[1].Dir = "in" }), "p.py:42:9: error[PTO-W012]: | does something else than its plan (fifo order), first in call 3: task 1 of kernel row | argument o is passed as in, expected inout | build/p/main/orchestration/main.cpp | the C++ of this statement"},
-		{"a scalar", submit(func(s *trace.Submit) { s.Scalars = []trace.Scalar{{Bits: 4, Type: "i64"}} }), "scalar argument 0 is 4, expected 3"},
+		{"a scalar", submit(func(s *trace.Submit) { s.Scalars = []trace.Scalar{{Bits: 4, Type: "i64"}} }), "scalar argument r is 4, expected 3"},
 		{"a dependency", submit(func(s *trace.Submit) { s.Deps = nil }), "waits for tasks [], expected [0]"},
 		{"a call too few", func(e []trace.Event) []trace.Event { return e[:3] }, "p.py:42:9: | it ends before task 1 of kernel row"},
 		{"a call too many", func(e []trace.Event) []trace.Event { return append(e, e[3]) }, "task 1 of kernel row at p.py:42:9, which is too much"},
