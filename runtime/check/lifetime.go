@@ -18,15 +18,31 @@ type Lifetime struct {
 // when somebody who comes after it does; and nowhere does the operand of a predicate make one. What is made outside of all scopes stays to the end.
 func (r *run) lifetimes(o *order) (l []*Lifetime) {
 	g := r.graph
-	if !slices.ContainsFunc(g.Nodes, func(n sim.Node) bool { return n.Manual || n.Pred != nil }) {
+	users := map[sim.TaskID][]int32{} // of the makers in question
+	ask := func(t *sim.Tensor) {
+		if t.Owner != sim.InvalidTask && t.Owner>>32 != 0 {
+			users[t.Owner] = nil
+		}
+	}
+	for i := range g.Nodes {
+		n := &g.Nodes[i]
+		if n.Pred != nil {
+			ask(&n.Pred.Tensor)
+		}
+		for k := range n.Args {
+			if n.Manual && n.Args[k].Tag != sim.Output {
+				ask(&n.Args[k].Tensor)
+			}
+		}
+	}
+	if len(users) == 0 {
 		return nil
 	}
-	users := map[sim.TaskID][]int32{}
 	for i := range g.Nodes {
 		if n := &g.Nodes[i]; n.Kind == sim.NodeTask {
 			for _, e := range n.Preds {
-				if !e.OrderOnly {
-					users[g.Nodes[e.From].ID] = append(users[g.Nodes[e.From].ID], int32(i))
+				if list, asked := users[g.Nodes[e.From].ID]; asked && !e.OrderOnly {
+					users[g.Nodes[e.From].ID] = append(list, int32(i))
 				}
 			}
 		}
