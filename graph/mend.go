@@ -76,13 +76,30 @@ func (t *Tester) mend(ctx context.Context, built *Built, job *exec.Job, first *c
 func Remedies(r *check.Race, parsed func(file string) *syntax.File, kernel func(name string) diag.Span) []Remedy {
 	var out []Remedy
 	file := parsed(r.Second.Site.File)
-	direction := func(u *check.Use, dir string) {
+	declared := func(u *check.Use) []diag.Edit { // as InOut
 		at := kernel(u.Kernel)
 		if !at.IsValid() || u.Param == "" {
-			return
+			return nil
 		}
 		if src := parsed(at.File); src != nil {
-			out = append(out, Remedy{edit.Direction(src, at, u.Param, dir), "declare " + u.Param + " of " + u.Kernel + " as pl." + dir + ": " + r.Why()})
+			return edit.Direction(src, at, u.Param, "InOut")
+		}
+		return nil
+	}
+	declare := func(u *check.Use) string { return "declare " + u.Param + " of " + u.Kernel + " as pl.InOut" }
+	direction := func(u *check.Use) { out = append(out, Remedy{declared(u), declare(u) + ": " + r.Why()}) }
+	auto := func() {
+		if file == nil || r.First.Task < 0 {
+			return
+		}
+		for _, es := range slices.Concat(edit.Auto(file, r.First.Site), edit.Auto(file, r.Second.Site)) {
+			if r.Cause != check.CauseHostWrite {
+				out = append(out, Remedy{es, "let the runtime track the tasks of the scope: " + r.Why()})
+			}
+			// A write does not wait for readers that are tracked, unless they say that they write.
+			if d := declared(&r.First); r.Kind == check.WriteAfterRead && len(d) > 0 {
+				out = append(out, Remedy{slices.Concat(d, es), "let the runtime track the tasks of the scope, and " + declare(&r.First) + ": a write does not wait for earlier reads"})
+			}
 		}
 	}
 	order := func() {
@@ -109,10 +126,10 @@ func Remedies(r *check.Race, parsed func(file string) *syntax.File, kernel func(
 	switch r.Cause {
 	case check.CauseDirection:
 		if r.FirstLies {
-			direction(&r.First, "InOut")
+			direction(&r.First)
 		}
 		if r.SecondLies {
-			direction(&r.Second, "InOut")
+			direction(&r.Second)
 		}
 	case check.CauseNoDep:
 		if file != nil {
@@ -130,17 +147,14 @@ func Remedies(r *check.Race, parsed func(file string) *syntax.File, kernel func(
 				out = append(out, Remedy{es, fmt.Sprintf("move %s into the MANUAL scope and make it wait for %s: %s", &r.Second, &r.First, r.Why())})
 			}
 			through()
-			out = append(out, Remedy{edit.Auto(file, r.First.Site), "let the runtime track the tasks of the scope: " + r.Why()})
-			out = append(out, Remedy{edit.Auto(file, r.Second.Site), "let the runtime track the tasks of the scope: " + r.Why()})
 		}
+		auto()
 	case check.CauseOut:
-		direction(&r.Second, "InOut")
+		direction(&r.Second)
 	case check.CauseReader, check.CauseHostWrite:
-		direction(&r.First, "InOut")
-		if n := len(out); r.Cause == check.CauseHostWrite && file != nil && n > 0 { // in a MANUAL scope the direction says nothing
-			last := out[n-1]
-			last.Edits = slices.Concat(last.Edits, edit.Auto(file, r.First.Site))
-			out = append(out, last)
+		direction(&r.First)
+		if r.Cause == check.CauseHostWrite { // in a MANUAL scope the direction alone says nothing
+			auto()
 		}
 	case check.CauseManualDep:
 		if src := parsed(r.Made.File); src != nil {
@@ -185,7 +199,7 @@ func (b *Builder) mendBuild(target *Target, ds diag.List) {
 			continue
 		}
 		producer := d.Related[0].Span
-		for _, es := range append(edit.Into(src, producer, d.Span), edit.Auto(src, producer)) {
+		for _, es := range slices.Concat(edit.Into(src, producer, d.Span), edit.Auto(src, producer)) {
 			if len(es) > 0 && b.changed(context.Background(), target, es) != nil {
 				d.Edits = es
 				break

@@ -12,6 +12,7 @@ import (
 	"github.com/ptobuild/ptobuild/passes/lower"
 	"github.com/ptobuild/ptobuild/runtime/check"
 	"github.com/ptobuild/ptobuild/runtime/exec"
+	"github.com/ptobuild/ptobuild/runtime/kernels"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
@@ -325,6 +326,44 @@ with pl.manual_scope():
 				t.Errorf("after the change: %v\n%s", after.Diags, fixed)
 			}
 		})
+	}
+}
+
+// TestOneReportPerCause: what follows from a mistake is not told again.
+func TestOneReportPerCause(t *testing.T) {
+	for _, c := range []struct {
+		name, body, kernels string
+		want                []diag.Code
+	}{
+		{"the compiler foretells what the run shows", `
+with pl.manual_scope():
+    c, g = pl.submit(self.gate, c, c)
+if pl.read(c, [0, 0]) > 1:
+    y = self.copy(x, y)`, "", []diag.Code{check.CodeHostRace}},
+		{"a missing edge of which much depends", `
+with pl.manual_scope():
+    y, _ = pl.submit(self.copy, x, y)
+    z, a = pl.submit(self.copy, y, z)
+    for i in pl.range(8):
+        z, a = pl.submit(self.row, y, z, i, deps=[a])
+    z, a = pl.submit(self.upd, z, deps=[a])`, "", []diag.Code{check.CodeRace}},
+		{"a kernel that reads what nothing wrote, and stores it", `
+t = pl.create_tensor([16, 16], dtype=pl.FP32)
+t = self.same(t)
+y = self.copy(x, y)`, `
+@pl.function(type=pl.FunctionType.InCore)
+def same(self, o: pl.InOut[T]) -> T:
+    o = pl.store(pl.load(o, [0, 0], [16, 16]), [0, 0], o)
+    return o`, []diag.Code{kernels.CodeUnwritten}},
+	} {
+		v := testProgram(t, checkedProgram(c.body, c.kernels), nil)
+		var got []diag.Code
+		for _, d := range v.Diags {
+			got = append(got, d.Code)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v", c.name, v.Diags)
+		}
 	}
 }
 

@@ -260,7 +260,7 @@ func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, jo
 	}
 	v.Tasks = first.Tasks
 	allowed := t.allow(test, v)
-	first.Diags = slices.DeleteFunc(first.Diags, allowed)
+	first.Diags = slices.DeleteFunc(withoutIdle(first.Diags), allowed)
 	if v.Diags.Add(first.Diags...); first.Failed() {
 		t.tellNeeds(ctx, engine, job, v.Diags)
 		return v.Diags

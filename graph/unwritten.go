@@ -50,6 +50,19 @@ func unwritten(test *TestConfig, built *Built, job *exec.Job, r *exec.Result) di
 	return ds
 }
 
+// withoutIdle drops the reports about kernels that changed nothing, where what they read was never written: they did store it.
+func withoutIdle(ds diag.List) diag.List {
+	var submits []diag.Span
+	for _, d := range ds {
+		for _, r := range d.Related {
+			if d.Code == kernels.CodeUnwritten {
+				submits = append(submits, r.Span)
+			}
+		}
+	}
+	return slices.DeleteFunc(ds, func(d *diag.Diagnostic) bool { return d.Code == sim.CodeNoWrite && slices.Contains(submits, d.Span) })
+}
+
 // indexOf writes a flat row-major position as an index.
 func indexOf(flat int, shape []uint32) string {
 	index := make([]string, len(shape))

@@ -196,8 +196,31 @@ func TestAuto(t *testing.T) {
 	if ds.HasErrors() {
 		t.Fatal(ds)
 	}
-	if got := string(diag.Apply([]byte(src), Auto(f, at(src, "y = self.b")))); got != want {
+	if got := string(diag.Apply([]byte(src), Auto(f, at(src, "y = self.b"))[0])); got != want {
 		t.Errorf("got\n%s", got)
+	}
+}
+
+// The MANUAL scope stands around the calls of the function.
+func TestAutoOfCaller(t *testing.T) {
+	src := `def one(a):
+    a = self.k(a)
+    return a
+def main(x, y):
+    with pl.manual_scope():
+        y = self.one(x)
+        x = self.one(y)
+    with pl.manual_scope():
+        y = self.one(x)
+    return y
+`
+	f, ds := syntax.Parse("p.py", []byte(src))
+	if ds.HasErrors() {
+		t.Fatal(ds)
+	}
+	got := Auto(f, at(src, "a = self.k"))
+	if len(got) != 2 || !strings.Contains(string(diag.Apply([]byte(src), got[0])), "def main(x, y):\n    y = self.one(x)\n    x = self.one(y)\n    with") {
+		t.Errorf("%v", got)
 	}
 }
 

@@ -134,12 +134,28 @@ func Into(f *syntax.File, first, second diag.Span) []Edits {
 	return out
 }
 
-// Auto takes away the MANUAL scopes around a launch, so that the runtime follows what its tasks write.
-func Auto(f *syntax.File, at diag.Span) (out Edits) {
+// Auto takes away the MANUAL scopes around a launch, so that the runtime follows what its tasks write. Where there are none, those around the calls of its
+// function are meant, each in turn.
+func Auto(f *syntax.File, at diag.Span) (out []Edits) {
 	l := findLaunch(f, at)
 	if l == nil {
 		return nil
 	}
+	if es := l.auto(f); len(es) > 0 {
+		return []Edits{es}
+	}
+	for _, c := range callsOf(f, l.around[0].(*syntax.FunctionDef)) {
+		if c == nil || len(out) == maxCalls {
+			continue
+		}
+		if es := c.auto(f); len(es) > 0 && !slices.ContainsFunc(out, func(x Edits) bool { return x[0] == es[0] }) {
+			out = append(out, es)
+		}
+	}
+	return out
+}
+
+func (l *launch) auto(f *syntax.File) (out Edits) {
 	w := &rewrite{file: f}
 	shift := map[int32]int32{} // by line: how far it moves to the left
 	for _, s := range l.around {
