@@ -185,10 +185,8 @@ func base(seed uint64) (b *built, src string, repaired bool) {
 		body, text = generateWide(seed), wideSource
 	}
 	src = text(body)
-	if strings.Contains(src, "pl.parallel") {
-		return nil, "", false // its trips do conflict in these programs
-	}
-	derived := seed%2 == 0 && !strings.Contains(strings.ReplaceAll(src, "pl.no_dep(x)", ""), "no_dep(") && !strings.Contains(src, "manual_dep=") // else the author has to know
+	derived := seed%2 == 0 && !strings.Contains(src, "pl.parallel") && // whose trips do conflict in these programs
+		!strings.Contains(strings.ReplaceAll(src, "pl.no_dep(x)", ""), "no_dep(") && !strings.Contains(src, "manual_dep=") // else the author has to know
 	if !derived {
 		fixed, found, races, ok := repair(src, inputs[seed%uint64(len(inputs))])
 		if !ok || len(races) > 0 {

@@ -97,9 +97,6 @@ func TestRepairs(t *testing.T) {
 	for seed := first; seed < first+number(t, "CROSSCHECK_REPAIRS", 40); seed++ {
 		src := wideSource(generateWide(seed))
 		in := inputs[seed%uint64(len(inputs))]
-		if strings.Contains(src, "pl.parallel") {
-			continue
-		}
 		fixed, n, races, ok := repair(src, in)
 		if !ok {
 			continue
