@@ -241,6 +241,33 @@ func (t *Tester) helps(ctx context.Context, built *Built, job *exec.Job, first *
 	return slices.EqualFunc(got.Outputs, first.Outputs, bytes.Equal)
 }
 
+// loosen tries pl.no_dep where tasks wait for each other though they touch different elements: the changed program has no race, the same result, and a shorter
+// critical path.
+func (t *Tester) loosen(ctx context.Context, built *Built, job *exec.Job, first *checkedResult) {
+	for i, x := range first.advice.False {
+		src := t.Builder.parsed(x.User.Site.File)
+		if i == maxMended || ctx.Err() != nil || src == nil {
+			return
+		}
+		es := edit.Untrack(src, x.User.Site, x.User.Param)
+		if len(es) == 0 {
+			continue
+		}
+		changed := t.Builder.changed(ctx, built.Target, es)
+		if changed == nil {
+			continue
+		}
+		again := *job
+		again.Plan, again.Program = changed.Plan, changed.Program
+		got, err := t.checkedRun(ctx, &exec.Plan{Ops: t.Builder.Ops}, changed, &again)
+		if err == nil && !got.Failed() && len(got.report.Races) == 0 && got.advice.Path < first.advice.Path && slices.EqualFunc(got.Outputs, first.Outputs, bytes.Equal) {
+			x.Diag.Edits = es
+			x.Diag.Hint = fmt.Sprintf("pass %s as pl.no_dep: then the checks watch over it, and the critical path is %s instead of %s", x.User.Param,
+				nanoseconds(got.advice.Path), nanoseconds(first.advice.Path))
+		}
+	}
+}
+
 // problems counts what is to become less.
 func problems(r *check.Report) int { return len(exactOnes(r)) + len(r.Lifetimes) }
 

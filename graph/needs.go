@@ -200,7 +200,11 @@ type Advice struct {
 	Needs *Needs `json:"ring_needs,omitempty"`
 }
 
-func (t *Tester) advise(ctx context.Context, engine exec.Engine, job *exec.Job, a *check.Advice) (*Advice, error) {
+func (t *Tester) advise(ctx context.Context, engine exec.Engine, built *Built, job *exec.Job, first *checkedResult) (*Advice, error) {
+	a := first.advice
+	if built.Target.Hand == nil && len(first.report.Races) == 0 {
+		t.loosen(ctx, built, job, first)
+	}
 	n, err := t.needs(ctx, engine, job)
 	if err != nil {
 		return nil, err

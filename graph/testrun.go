@@ -266,7 +266,7 @@ func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, jo
 		return v.Diags
 	}
 	if t.Advice {
-		if v.Advice, err = t.advise(ctx, engine, job, first.advice); err != nil {
+		if v.Advice, err = t.advise(ctx, engine, built, job, first); err != nil {
 			return err
 		}
 		v.Advice.Notes = slices.DeleteFunc(v.Advice.Notes, allowed)

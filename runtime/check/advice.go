@@ -21,6 +21,13 @@ type Advice struct {
 	// WithoutFalse is the critical path without the edges between tasks that touch different elements.
 	WithoutFalse uint64    `json:"critical_path_without_false_edges_ns"`
 	Notes        diag.List `json:"notes"`
+	False        []False   `json:"-"` // edges between tasks that touch different elements
+}
+
+// False is an argument because of which tasks of two places wait for each other, though they touch different elements.
+type False struct {
+	User Use // the task that waits, with the argument
+	Diag *diag.Diagnostic
 }
 
 // Step is a part of the critical path: its tasks of one place in the source. Steps stand in the order of their first tasks.
@@ -187,6 +194,7 @@ func (r *run) falseEdges(a *Advice, o *order) {
 			d.WithRelated(m.Site, "it waits for this")
 		}
 		a.Notes.Add(d)
+		a.False = append(a.False, False{r.use(&access{node: f.to, arg: f.arg}), d})
 	}
 }
 

@@ -82,6 +82,39 @@ func Track(f *syntax.File, at diag.Span) Edits {
 	return out
 }
 
+// Untrack passes an argument of the launch at a place as pl.no_dep; param is the parameter of the kernel.
+func Untrack(f *syntax.File, at diag.Span, param string) Edits {
+	l := findLaunch(f, at)
+	if l == nil || l.form != plain && l.form != submit {
+		return nil
+	}
+	w := &rewrite{file: f, l: l}
+	args := l.call.Args
+	if l.form == submit && len(args) > 0 {
+		args = args[1:]
+	}
+	callee := w.function(w.kernel())
+	if callee == nil {
+		return nil
+	}
+	i := 0
+	for p := range callee.Params.All() {
+		switch {
+		case p.Name == "self":
+		case p.Name == param && i < len(args):
+			if c, ok := args[i].(*syntax.Call); ok {
+				if _, dsl := dslName(c); dsl {
+					return nil
+				}
+			}
+			return Edits{w.replace(args[i].At(), "pl.no_dep("+f.Text(args[i].At())+")")}
+		default:
+			i++
+		}
+	}
+	return nil
+}
+
 // Managed takes manual_dep=True away from the pl.create_tensor at a place.
 func Managed(f *syntax.File, at diag.Span) Edits {
 	var out Edits

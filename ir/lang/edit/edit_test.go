@@ -250,6 +250,8 @@ func TestDirectionAndTracking(t *testing.T) {
 		{Direction(f, at(src, "def k"), "q", "Out"), "", ""},
 		{Track(f, at(src, "self.k")), "self.k(pl.no_dep(a), t, pl.no_dep(t))", "self.k(a, t, t)"},
 		{Track(f, at(src, "pl.at")), ", no_dep_args=[a]", ""},
+		{Untrack(f, at(src, "self.k"), "o"), "self.k(pl.no_dep(a), t, ", "self.k(pl.no_dep(a), pl.no_dep(t), "},
+		{Untrack(f, at(src, "self.k"), "a"), "", ""},
 		{Managed(f, at(src, "create_tensor")), "manual_dep=True", "manual_dep=False"},
 	} {
 		if got, want := string(diag.Apply([]byte(src), c.edits)), strings.Replace(src, c.old, c.new, 1); got != want {
