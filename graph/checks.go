@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 
+	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ir/plan"
 	"github.com/ptobuild/ptobuild/runtime/check"
@@ -16,6 +17,8 @@ type checkedResult struct {
 	exec.Result
 	report *check.Report
 	advice *check.Advice // when it was asked for
+	// allowed reports what the author allows.
+	allowed func(*diag.Diagnostic) bool
 }
 
 // checkedRun runs a program in program order, which gives the result that every order must give, and looks for what orders it only by luck.

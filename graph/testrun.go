@@ -283,6 +283,7 @@ func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, jo
 		return append(v.Diags, ds...)
 	}
 	first.report.Drop(allowed)
+	first.allowed = allowed
 	if !hand {
 		t.mend(ctx, built, job, first)
 	}
