@@ -106,10 +106,14 @@ func Remedies(r *check.Race, parsed func(file string) *syntax.File, kernel func(
 		if file == nil || r.First.Task < 0 || r.Second.Task < 0 {
 			return
 		}
+		wait := fmt.Sprintf("make %s wait for %s: %s", &r.Second, &r.First, r.Why())
+		if n := r.Apart(); n > 1 {
+			out = append(out, Remedy{edit.Ring(file, r.First.Site, r.Second.Site, n), wait})
+		}
 		carried := r.Carried()
 		for _, c := range []bool{carried, !carried} {
 			for _, es := range edit.Order(file, r.First.Site, r.Second.Site, c) {
-				out = append(out, Remedy{es, fmt.Sprintf("make %s wait for %s: %s", &r.Second, &r.First, r.Why())})
+				out = append(out, Remedy{es, wait})
 			}
 		}
 	}

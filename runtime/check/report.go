@@ -131,6 +131,23 @@ func (x *Race) Carried() bool {
 	return false
 }
 
+// Apart is how many trips of the innermost loop around both lie between the two; 0 when they stand in the same trip, or in different trips of an outer loop.
+func (x *Race) Apart() int {
+	n := min(len(x.First.Loops), len(x.Second.Loops))
+	for i := range n {
+		a, b := x.First.Loops[i], x.Second.Loops[i]
+		switch {
+		case a.Var != b.Var:
+			return 0
+		case a.Value != b.Value && i == n-1:
+			return int(b.Value - a.Value)
+		case a.Value != b.Value:
+			return 0
+		}
+	}
+	return 0
+}
+
 // causeOf says why nothing orders two accesses.
 func (r *run) causeOf(a, b *sim.Node, old, m *access) Cause {
 	switch {

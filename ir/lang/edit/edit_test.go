@@ -88,6 +88,36 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+func TestRing(t *testing.T) {
+	for _, c := range []struct{ body, first, second, want string }{
+		{"for i in pl.range(8):\n    b = self.fill(b)\n    y = self.use(b, y)", "self.use", "self.fill",
+			"use_tids = pl.array.create(2, pl.TASK_ID)\nfor i in pl.range(8):\n    b, _ = pl.submit(self.fill, b, deps=[use_tids[i % 2]])\n    y, use_tid = pl.submit(self.use, b, y)\n    use_tids[i % 2] = use_tid"},
+		{"for j in pl.range(2):\n    for i in pl.range(n, 8):\n        y, t = pl.submit(self.use, b, y, deps=[u])\n        b = self.fill(b)", "pl.submit", "self.fill",
+			"ts = pl.array.create(3, pl.TASK_ID)\nfor j in pl.range(2):\n    for i in pl.range(n, 8):\n        y, t = pl.submit(self.use, b, y, deps=[u])\n        ts[i % 3] = t\n        b, _ = pl.submit(self.fill, b, deps=[ts[(i + 1) % 3]])"},
+		{"for i in pl.range(8):\n    y = self.use(y)", "self.use", "self.use",
+			"use_tids = pl.array.create(2, pl.TASK_ID)\nfor i in pl.range(8):\n    y, use_tid = pl.submit(self.use, y, deps=[use_tids[i % 2]])\n    use_tids[i % 2] = use_tid"},
+		{"for i in pl.range(0, 8, 2):\n    y = self.use(y)", "self.use", "self.use", ""},
+		{"while n > 0:\n    y = self.use(y)", "self.use", "self.use", ""},
+	} {
+		indent := func(s string) string { return "def main(x, y):\n    " + strings.ReplaceAll(s, "\n", "\n    ") + "\n" }
+		src := indent(c.body)
+		f, ds := syntax.Parse("p.py", []byte(src))
+		if ds.HasErrors() {
+			t.Fatal(ds)
+		}
+		es := Ring(f, at(src, c.first), at(src, c.second), 2)
+		if c.want == "" || len(es) == 0 {
+			if c.want != "" || len(es) > 0 {
+				t.Errorf("%q: %v", c.body, es)
+			}
+			continue
+		}
+		if got := string(diag.Apply([]byte(src), es)); got != indent(c.want) {
+			t.Errorf("got\n%swant\n%s", got, indent(c.want))
+		}
+	}
+}
+
 // TestThrough: TaskIds that enter and leave inline functions.
 func TestThrough(t *testing.T) {
 	const functions = `def one(self, a, o: T) -> T:
