@@ -193,6 +193,22 @@ for i in pl.parallel(4):
     t = pl.create_tensor([16, 16], dtype=pl.FP32)
     t = self.copy(x, t)
     y = self.row(t, y, i)`, "", "", "", "", ""},
+		{"a double buffer that does not wait for its reader", `
+t = pl.create_tensor([16, 16], dtype=pl.FP32)
+with pl.manual_scope():
+    for i in pl.range(4):
+        h = pl.slice(t, [8, 16], [(i % 2) * 8, 0])
+        h, f = pl.submit(self.fill, x, h, i)
+        y, d = pl.submit(self.use, h, y, i, deps=[f])`, `
+@pl.function(type=pl.FunctionType.InCore)
+def fill(self, a: T, o: pl.Out[pl.Tensor[[8, 16], pl.FP32]], r: pl.Scalar[pl.INDEX]) -> pl.Tensor[[8, 16], pl.FP32]:
+    o = pl.store(pl.load(a, [r, 0], [8, 16]), [0, 0], o)
+    return o
+
+@pl.function(type=pl.FunctionType.InCore)
+def use(self, a: pl.Tensor[[8, 16], pl.FP32], o: pl.InOut[T], r: pl.Scalar[pl.INDEX]) -> T:
+    o = pl.store(pl.load(a, [0, 0], [1, 16]), [r, 0], o)
+    return o`, check.CodeRace, "h, f = pl.submit(self.fill, x, h, i)", "write-after-read race on t | trip i = 2", "    h, f = pl.submit(self.fill, x, h, i, deps=[ds[i % 2]])"},
 		{"slices that overlap", `
 v = pl.slice(y, [8, 16], [0, 0])
 w = pl.slice(y, [8, 16], [7, 0])
