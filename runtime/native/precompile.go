@@ -145,12 +145,15 @@ func (t *Toolchain) precompile(ctx context.Context, dir string) error {
 		list = fmt.Appendf(list, "%s\t%s\n", f, s)
 	}
 	r := &cache.ActionResult{}
-	for name, b := range map[string][]byte{precompiledName: b, precompiledFiles: list} {
-		d, err := t.headers.store.Put(ctx, b)
+	for _, o := range []struct {
+		path    string
+		content []byte
+	}{{precompiledName, b}, {precompiledFiles, list}} {
+		d, err := t.headers.store.Put(ctx, o.content)
 		if err != nil {
 			return err
 		}
-		r.Outputs = append(r.Outputs, cache.OutputFile{Path: name, Digest: d})
+		r.Outputs = append(r.Outputs, cache.OutputFile{Path: o.path, Digest: d})
 	}
 	return t.headers.store.PutAction(ctx, t.precompileKey("header"), r)
 }
