@@ -314,7 +314,15 @@ func (b *Builder) Build(ctx context.Context, t *Target) (*Built, diag.List) {
 		return nil, ds
 	}
 	built, more := b.generate(t, prog)
-	return built, append(slices.Clone(ds), more...)
+	return built, joined(ds, more)
+}
+
+// joined puts the reports of two stages together. What the first one warned of and the second cannot accept is told once.
+func joined(ds, more diag.List) diag.List {
+	ds = slices.DeleteFunc(slices.Clone(ds), func(d *diag.Diagnostic) bool {
+		return d.Severity == diag.Warning && slices.ContainsFunc(more, func(e *diag.Diagnostic) bool { return e.Severity == diag.Error && e.Span == d.Span })
+	})
+	return append(ds, more...)
 }
 
 // generate takes a target from its program after the passes to C++.

@@ -121,7 +121,7 @@ func (r *round) makeOutputs(src *sourceNow, u *unitNow, i int, before *state.Tar
 	if m == nil {
 		t.Ran |= state.Generate
 		built, more := r.b.print(target, prog, face)
-		if ds = append(ds, more...); built == nil || ds.HasErrors() {
+		if ds = joined(ds, more); built == nil || ds.HasErrors() {
 			return nil, ds
 		}
 		m = newMade(built, t.Interface, interfaceAt)

@@ -129,7 +129,8 @@ type discovery struct {
 	runs   []run
 	tests  bool // leave factories out
 	wanted map[syntax.Node]bool
-	texts  bool // some test parses a text
+	texts  bool            // some test parses a text
+	local  map[string]bool // names of pl in the function that is looked at
 	found  []*eval.DSL
 }
 
@@ -154,7 +155,7 @@ func (d *discovery) add(f *syntax.FunctionDef, class *syntax.ClassDef, decorator
 	if d.isDSL(f.Decorators) || d.tests && class == nil && !isTest(f) {
 		return
 	}
-	holds := d.definitions(f.Body)
+	holds := d.definitions(f)
 	for _, n := range holds {
 		d.wanted[n] = true
 	}
@@ -218,9 +219,11 @@ func arguments(f *syntax.FunctionDef, first bool, values map[string]eval.Value) 
 }
 
 // definitions are the DSL definitions in the body of a function, without those that must fail: the ones in `with pytest.raises(…)`.
-func (d *discovery) definitions(body []syntax.Stmt) []syntax.Node {
+func (d *discovery) definitions(f *syntax.FunctionDef) []syntax.Node {
 	var out []syntax.Node
-	for _, s := range body {
+	d.local = imported(f)
+	defer func() { d.local = nil }()
+	for _, s := range f.Body {
 		syntax.Walk(s, func(n syntax.Node) bool {
 			switch n := n.(type) {
 			case *syntax.With:
@@ -273,6 +276,35 @@ func mustFail(file []syntax.Stmt) map[string]bool {
 	return failing
 }
 
+// imported are the names under which a function imports the language, or something of it.
+func imported(f *syntax.FunctionDef) map[string]bool {
+	var names map[string]bool
+	add := func(module string, a syntax.Alias) {
+		if strings.HasPrefix(module, "pypto") {
+			if names == nil {
+				names = map[string]bool{}
+			}
+			names[cmp.Or(a.As, a.Name)] = true
+		}
+	}
+	for _, s := range f.Body {
+		syntax.Walk(s, func(n syntax.Node) bool {
+			switch n := n.(type) {
+			case *syntax.Import:
+				for _, a := range n.Names {
+					add(a.Name, a)
+				}
+			case *syntax.ImportFrom:
+				for _, a := range n.Names {
+					add(n.Module, a)
+				}
+			}
+			return true
+		})
+	}
+	return names
+}
+
 // isDSL reports decorators of pl.
 func (d *discovery) isDSL(decorators []syntax.Expr) bool {
 	return slices.ContainsFunc(decorators, func(x syntax.Expr) bool {
@@ -292,7 +324,7 @@ func (d *discovery) isDSL(decorators []syntax.Expr) bool {
 		}
 		v, _ := d.m.Env().Lookup(n.ID)
 		s, ok := v.(*eval.Symbol)
-		return ok && s.IsDSL()
+		return ok && s.IsDSL() || d.local[n.ID]
 	})
 }
 

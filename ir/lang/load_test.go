@@ -116,6 +116,13 @@ def test_wrong():
         def wrong(x):
             return x
 
+def test_local_import():
+    import pypto.language as P
+    from pypto.language import function as fun
+    @fun
+    def g(x: P.Tensor[[4], P.FP32]):
+        return x
+
 def helper_fails():
     @pl.function
     def bad(x):
@@ -155,7 +162,7 @@ func TestLoadTests(t *testing.T) {
 	if errs.HasErrors() {
 		t.Fatal(errs)
 	}
-	if got, want := programNames(u), "Shapes(k) made(made) f(f) f(f) f(f)"; got != want {
+	if got, want := programNames(u), "Shapes(k) made(made) g(g) f(f) f(f) f(f)"; got != want {
 		t.Errorf("programs %s, want %s", got, want)
 	}
 	if got := u.Warnings.Error(); !strings.Contains(got, "the definitions in 'unknown' are not read: they use a parameter that has no value") || !strings.Contains(got, "the definitions in 'size' are not read: ") || strings.Contains(got, "'make'") {

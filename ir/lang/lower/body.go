@@ -42,6 +42,7 @@ type body struct {
 	mems      map[string]*ir.Var    // allocations that types name by a string
 	printed   map[string]*ir.Var    // in printed IR: the Var of each name
 	returned  *ir.Return
+	blank     *ir.Var // the last one named _
 	// readsExtent: some type may hold a tensor.dim.
 	readsExtent bool
 	pending     []string // comments for the next statement
@@ -118,8 +119,11 @@ func (b *body) alias(name string, e ir.Expr, at diag.Span) {
 // assign gives the Var that an assignment of a value of type t to name defines: the one it already names when the types agree, else
 // a new one. A changed type is an error, unless the name was used in another region that is over.
 func (b *body) assign(name string, t ir.Type, at diag.Span) (*ir.Var, bool) {
-	if name == "_" && b.mode != Dump {
-		return b.temp("_", t, at), true
+	if name == "_" && b.mode != Dump { // never read, so one Var serves all values of a type
+		if b.blank == nil || !b.sameTypes(b.blank.Typ, t) {
+			b.blank = b.temp("_", t, at)
+		}
+		return b.blank, true
 	}
 	old := b.names.lookup(name)
 	if v := b.mems[name]; v != nil && old == nil && b.sameTypes(v.Typ, t) {
@@ -142,7 +146,9 @@ func (b *body) assign(name string, t ir.Type, at diag.Span) (*ir.Var, bool) {
 	} else if b.mode == Dump {
 		return b.variable(name, t, at), true
 	}
-	if b.fn.decl.strictSSA || b.u.strictSSA {
+	if strict := b.fn.decl.strictSSA || b.u.strictSSA; strict && !old.region.holds(b.region) {
+		return b.variable(name, t, at), true // of a block that is over
+	} else if strict {
 		b.u.errorf(CodeSSA, at, "'%s' is assigned a second time, but the function is strict_ssa", name).
 			WithRelated(old.at, "first assigned here").WithHint("use a new name, or drop strict_ssa=True")
 		return nil, false

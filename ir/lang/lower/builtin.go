@@ -480,34 +480,14 @@ func (b *body) placed(e *ir.OpCall) bool {
 	if spec == nil || b.mode == Dump {
 		return true
 	}
-	orchestration := b.host && b.fn.decl.typ == ir.Orchestration && b.fn.decl.level != "HOST"
 	switch {
 	case strings.HasPrefix(e.Op, "pld.") && spec.Where&ops.InCore == 0 && b.fn.decl.level != "HOST" && b.fn.decl.typ != ir.Opaque && b.fn.decl.typ != ir.Inline:
 		b.u.errorf(CodeMisplaced, e.Pos, "%s is only available in a HOST function", strings.Replace(e.Op, "pld.system.", "pld.", 1)).
 			WithHint("decorate the function with level=pl.Level.HOST, role=pl.Role.Orchestrator")
-		return false
-	case orchestration && e.Op == "tensor.assemble":
-		if v, ok := e.Kwargs.Get("atomic"); ok && atomic(v) {
-			b.u.errorf(CodeMisplaced, e.Pos, "pl.assemble(..., atomic=…) is only supported inside an InCore function or block").
-				WithHint("move it into a `with pl.at(level=pl.Level.CORE_GROUP):` block")
-			return false
-		}
-	case orchestration && !spec.IsHost():
-		b.u.report(ops.Misplaced(spec, e.Pos, false))
 		return false
 	case b.fn.decl.typ.IsKernel() && spec.Where&ops.InCore == 0 && spec.Where != 0:
 		b.u.report(ops.Misplaced(spec, e.Pos, true))
 		return false
 	}
 	return true
-}
-
-func atomic(v any) bool {
-	switch v := v.(type) {
-	case ir.Enum:
-		return !strings.HasPrefix(v.Name, "None")
-	case int64:
-		return v != 0
-	}
-	return false
 }

@@ -85,19 +85,13 @@ func (b *body) macroValue(call *syntax.Call, dsl *eval.DSL) (ir.Expr, bool) {
 			WithHint("carry the condition in a name: compute it before the loop and at the end of its body")
 		return nil, false
 	}
-	alone := b.macroCalls(b.current) < 2
+	locals := b.macroLocals(b.current)
 	values, ok := b.expandMacro(call, dsl, true)
 	if !ok {
 		return nil, false
 	}
 	for i, v := range values {
-		switch v.(type) {
-		case *ir.ConstInt, *ir.ConstFloat, *ir.ConstBool:
-		default:
-			if alone {
-				break
-			}
-			// The next call in this statement assigns the same locals.
+		if readsAny(v, locals) { // which the next call in this statement assigns again
 			t := b.temp(dsl.Name, v.Type(), b.at(call))
 			b.emit(&ir.Assign{Var: t, Value: v, Comments: b.take(), Pos: b.at(call)})
 			values[i] = t
@@ -109,24 +103,77 @@ func (b *body) macroValue(call *syntax.Call, dsl *eval.DSL) (ir.Expr, bool) {
 	return &ir.MakeTuple{Elems: values, Pos: b.at(call)}, true
 }
 
-// macroCalls counts the calls of @pl.inline functions in a statement, up to 2, without the statements nested in it.
-func (b *body) macroCalls(s syntax.Stmt) int {
-	n := 0
+// macroLocals are the names that the @pl.inline functions called in a statement assign; nil when it calls fewer than two.
+func (b *body) macroLocals(s syntax.Stmt) map[string]bool {
+	names, seen, n := map[string]bool{}, map[*eval.DSL]bool{}, 0
+	var collect func(dsl *eval.DSL)
+	collect = func(dsl *eval.DSL) {
+		if seen[dsl] {
+			return
+		}
+		seen[dsl] = true
+		for name := range assigned(dsl.Func.Body) {
+			names[name] = true
+		}
+		for _, s := range dsl.Func.Body {
+			syntax.Walk(s, func(x syntax.Node) bool {
+				if c, ok := x.(*syntax.Call); ok {
+					if v, d := dsl.Env.Eval(c.Fun); d == nil {
+						if inner, ok := v.(*eval.DSL); ok && inner.Kind == eval.Inline && inner.Func != nil {
+							collect(inner)
+						}
+					}
+				}
+				return true
+			})
+		}
+	}
 	syntax.Walk(s, func(x syntax.Node) bool {
 		if x, nested := x.(syntax.Stmt); nested && x != s {
 			return false
 		}
-		if c, ok := x.(*syntax.Call); ok && n < 2 {
+		if c, ok := x.(*syntax.Call); ok {
 			if name, isName := root(c.Fun); isName && b.names.lookup(name.ID) == nil && b.symbol(c.Fun) == "" {
 				v, _ := b.tryEval(c.Fun)
-				if dsl, ok := v.(*eval.DSL); ok && dsl.Kind == eval.Inline {
+				if dsl, ok := v.(*eval.DSL); ok && dsl.Kind == eval.Inline && dsl.Func != nil {
 					n++
+					collect(dsl)
 				}
 			}
 		}
-		return n < 2
+		return true
 	})
-	return n
+	if n < 2 {
+		return nil
+	}
+	return names
+}
+
+// readsAny reports that an expression reads a variable of one of these names.
+func readsAny(e ir.Expr, names map[string]bool) bool {
+	found := false
+	ir.Walk(e, func(e ir.Expr) bool {
+		v, ok := e.(*ir.Var)
+		found = found || ok && names[v.Hint]
+		return !found
+	})
+	return found
+}
+
+// isPure reports an expression that may be computed wherever and as often as it is read.
+func (b *body) isPure(e ir.Expr) bool {
+	pure := true
+	ir.Walk(e, func(e ir.Expr) bool {
+		switch e := e.(type) {
+		case *ir.Call:
+			pure = false
+		case *ir.OpCall:
+			spec := b.u.opt.Ops.Lookup(e.Op)
+			pure = pure && spec != nil && spec.Pure
+		}
+		return pure
+	})
+	return pure
 }
 
 // expandMacro reads the body of a macro and gives the values that it returns.
@@ -150,6 +197,10 @@ func (b *body) expandMacro(call *syntax.Call, dsl *eval.DSL, used bool) ([]ir.Ex
 		return nil, false
 	}
 	args := make([]ir.Expr, len(call.Args))
+	inside := make(map[string]bool)
+	for n := range assigned(dsl.Func.Body) {
+		inside[n] = true
+	}
 	ok := true
 	for i, a := range call.Args {
 		e, good := b.expr(a)
@@ -157,9 +208,7 @@ func (b *body) expandMacro(call *syntax.Call, dsl *eval.DSL, used bool) ([]ir.Ex
 			ok = false
 			continue
 		}
-		switch e.(type) {
-		case *ir.Var, *ir.ConstInt, *ir.ConstFloat, *ir.ConstBool:
-		default: // computed once, before the body
+		if _, isVar := e.(*ir.Var); !isVar && (readsAny(e, inside) || !b.isPure(e)) { // computed once, before the body
 			v := b.temp(formal[i].Name, e.Type(), b.at(a))
 			b.emit(&ir.Assign{Var: v, Value: e, Pos: b.at(a)})
 			e = v

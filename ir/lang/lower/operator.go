@@ -73,7 +73,7 @@ func (b *body) operation(x syntax.Expr) (ir.Expr, bool) {
 			if !ok {
 				continue
 			}
-			if t, isScalar := e.Type().(*ir.ScalarType); (!isScalar || t.DType != ir.BOOL) && !isUnknown(e.Type()) && b.mode != Dump {
+			if t, isScalar := e.Type().(*ir.ScalarType); (!isScalar || t.DType != ir.BOOL && !t.DType.IsInt()) && !isUnknown(e.Type()) && b.mode != Dump {
 				b.errorf(CodeOperand, v, "an operand of '%s' must be a Bool-typed scalar, got %s", x.Op, typeText(e.Type())).
 					WithHint("compare it, for example `… != 0`")
 				ok = false
@@ -143,7 +143,7 @@ func (b *body) unary(x *syntax.UnaryOp, e ir.Expr) (ir.Expr, bool) {
 		}
 		return &ir.Unary{Op: ir.Neg, X: e, DType: d, Pos: at}, true
 	case "not":
-		if d != ir.BOOL && isScalar && b.mode != Dump {
+		if d != ir.BOOL && !d.IsInt() && isScalar && b.mode != Dump {
 			b.errorf(CodeOperand, x.X, "operator 'not' needs a Bool-typed scalar, got %s", typeText(e.Type())).WithHint("compare it: `… == 0`")
 			return nil, false
 		}

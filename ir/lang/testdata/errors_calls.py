@@ -131,14 +131,6 @@ e = pl.slice(x, [4, 4])  ### "operand|argument"
 g = pl.slice(x, [4, 4], [0, 0], typo=1)  ### "unexpected keyword argument 'typo'"
 h = pl.slice(n, [4, 4], [0, 0])  ### "got Scalar"
 return y
---- main misplaced
-a = pl.add(x, y)  ### "Misplaced tensor op 'tensor.add' in Orchestration function .should be inside InCore block"
-b = pl.load(x, [0, 0], [16, 16])  ### "Misplaced .* op 'tile.load'"
-t = pl.create_tensor([4, 16], dtype=pl.FP32)
-y = pl.assemble(y, t, [0, 0], atomic=pl.AtomicType.Add)  ### "atomic=…\\) is only supported inside an InCore"
-with pl.at(level=pl.Level.CORE_GROUP):
-    y = pl.assemble(y, pl.add(x, x), [0, 0])
-return y
 --- file external
 @pl.function(type=pl.FunctionType.InCore)
 def k(a: T, o: pl.Out[T]) -> T:

@@ -74,9 +74,9 @@ if n:  ### "if condition must be a Bool-typed scalar expression, got .*INDEX.*!=
     y = self.ks(x, y, n)
 if 0 < n < 4:  ### "Only simple comparisons supported"
     y = self.ks(x, y, n)
-if n > 0 and n:  ### "an operand of 'and' must be a Bool-typed scalar"
+if n > 0 and f:  ### "an operand of 'and' must be a Bool-typed scalar"
     y = self.ks(x, y, n)
-if not n:  ### "'not' needs a Bool-typed scalar"
+if not f:  ### "'not' needs a Bool-typed scalar"
     y = self.ks(x, y, n)
 if x:  ### "if condition must be a Bool-typed scalar expression, got .*Tensor"
     y = self.ks(x, y, n)
@@ -102,7 +102,7 @@ return y
 --- main break_in_loops
 for i in pl.range(4):
     if i > 1:
-        break  ### "'break' is not supported in an orchestration loop"
+        break
 for i in pl.parallel(4):
     continue  ### "'continue' not supported inside pl.parallel loop"
 for i in pl.unroll(4):
