@@ -142,6 +142,50 @@ func BenchmarkFrontEnd(b *testing.B) {
 	}
 }
 
+// BenchmarkFrontEndShapes is the same for sources that are long in one direction: the MB/s stay level where nothing grows faster than the text.
+func BenchmarkFrontEndShapes(b *testing.B) {
+	const head = "import pypto.language as pl\nT = pl.Tensor[[16, 16], pl.FP32]\n@pl.function\ndef f(x: T, n: pl.Scalar[pl.INDEX]) -> T:\n"
+	chain := func(n int) string {
+		var s strings.Builder
+		s.WriteString(head + "    v0 = x\n")
+		for i := range n {
+			fmt.Fprintf(&s, "    v%d = pl.add(v%d, %d.0)\n", i+1, i, i)
+		}
+		fmt.Fprintf(&s, "    return v%d\n", n)
+		return s.String()
+	}
+	nested := func(n int) string {
+		var s strings.Builder
+		s.WriteString(head + "    y = x\n")
+		for i := range n {
+			kind := "for i in pl.range(n):"
+			if i%2 == 0 {
+				kind = "if n > 3:"
+			}
+			s.WriteString(strings.Repeat(" ", 4+i) + kind + "\n")
+		}
+		s.WriteString(strings.Repeat(" ", 4+n) + "y = pl.add(y, 1.0)\n    return y\n")
+		return s.String()
+	}
+	line := head + "    y = pl.create_tensor([" + strings.Repeat("16, ", 250_000) + "16], dtype=pl.FP32)\n    return x\n"
+	for _, c := range []struct{ name, src string }{
+		{"5,000 statements", chain(5_000)}, {"20,000 statements", chain(20_000)}, {"80,000 statements", chain(80_000)},
+		{"125 levels", nested(125)}, {"500 levels", nested(500)}, {"a line of 1 MB", line},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			src := []byte(c.src)
+			b.SetBytes(int64(len(src)))
+			b.ReportAllocs()
+			for b.Loop() {
+				_, ds := lang.Load("a.py", lang.Options{Ops: ops.Builtin(), ReadFile: func(string) ([]byte, error) { return src, nil }})
+				if ds.HasErrors() {
+					b.Fatal(ds)
+				}
+			}
+		})
+	}
+}
+
 // BenchmarkToCPP is source text to C++ text in this process. ns/statement stays level when the stages are linear.
 func BenchmarkToCPP(b *testing.B) {
 	b.Run("18 lines", func(b *testing.B) {

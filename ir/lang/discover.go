@@ -341,7 +341,7 @@ func (d *discovery) parametrized(decorators []syntax.Expr) map[string]eval.Value
 		}
 		env := d.m.Env()
 		names, bad1 := env.Eval(c.Args[0])
-		first, bad2 := env.Eval(&syntax.Subscript{Range: c.Range, X: c.Args[1], Index: &syntax.Constant{Range: c.Range, Kind: syntax.Int, Int: "0"}})
+		first, bad2 := env.Eval(firstSet(c.Args[1]))
 		if bad1 != nil || bad2 != nil {
 			continue
 		}
@@ -365,7 +365,30 @@ func (d *discovery) parametrized(decorators []syntax.Expr) map[string]eval.Value
 	return out
 }
 
-// elements are those of a tuple or list; the values of a pytest.param(…) too.
+// firstSet is the first element of a list; of pytest.param(a, b, id=…) the values, as a tuple when there are several.
+func firstSet(list syntax.Expr) syntax.Expr {
+	var elems []syntax.Expr
+	switch l := list.(type) {
+	case *syntax.List:
+		elems = l.Elems
+	case *syntax.Tuple:
+		elems = l.Elems
+	}
+	if len(elems) > 0 {
+		if c, ok := elems[0].(*syntax.Call); ok && len(c.Args) > 0 {
+			if a, ok := c.Fun.(*syntax.Attribute); ok && a.Name == "param" {
+				if len(c.Args) == 1 {
+					return c.Args[0]
+				}
+				return &syntax.Tuple{Range: c.Range, Elems: c.Args}
+			}
+		}
+	}
+	r := list.At()
+	return &syntax.Subscript{Range: r, X: list, Index: &syntax.Constant{Range: r, Kind: syntax.Int, Int: "0"}}
+}
+
+// elements are those of a tuple or list.
 func elements(v eval.Value) []eval.Value {
 	switch v := v.(type) {
 	case *eval.Tuple:

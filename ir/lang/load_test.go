@@ -123,6 +123,13 @@ def test_local_import():
     def g(x: P.Tensor[[4], P.FP32]):
         return x
 
+@pytest.mark.parametrize(("rows", "dt"), [pytest.param(8, pl.FP16, id="small"), (16, pl.BF16)])
+class TestSets:
+    def test_set(self, rows, dt):
+        @pl.function
+        def h(x: pl.Tensor[[rows], dt]):
+            return x
+
 def helper_fails():
     @pl.function
     def bad(x):
@@ -162,7 +169,7 @@ func TestLoadTests(t *testing.T) {
 	if errs.HasErrors() {
 		t.Fatal(errs)
 	}
-	if got, want := programNames(u), "Shapes(k) made(made) g(g) f(f) f(f) f(f)"; got != want {
+	if got, want := programNames(u), "Shapes(k) made(made) g(g) h(h) f(f) f(f) f(f)"; got != want {
 		t.Errorf("programs %s, want %s", got, want)
 	}
 	if got := u.Warnings.Error(); !strings.Contains(got, "the definitions in 'unknown' are not read: they use a parameter that has no value") || !strings.Contains(got, "the definitions in 'size' are not read: ") || strings.Contains(got, "'make'") {

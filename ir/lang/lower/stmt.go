@@ -12,7 +12,7 @@ import (
 )
 
 // maxDepth bounds the nesting of statements and of expressions.
-const maxDepth = 400
+const maxDepth = 1000
 
 // stmts reads a list of statements into the current block.
 func (b *body) stmts(list []syntax.Stmt) {
