@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"fmt"
+
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ir/lang/eval"
@@ -42,7 +44,8 @@ type body struct {
 	mems      map[string]*ir.Var    // allocations that types name by a string
 	printed   map[string]*ir.Var    // in printed IR: the Var of each name
 	returned  *ir.Return
-	blank     *ir.Var // the last one named _
+	versions  map[string]int // how often a name of a jit function got another type
+	blank     *ir.Var        // the last one named _
 	// readsExtent: some type may hold a tensor.dim.
 	readsExtent bool
 	pending     []string // comments for the next statement
@@ -169,8 +172,16 @@ func (b *body) assign(name string, t ir.Type, at diag.Span) (*ir.Var, bool) {
 			b.names.set(name, &binding{expr: v, region: b.region, at: at})
 		}
 		return v, true
-	case isUnknown(v.Typ), !old.region.holds(b.region), b.mode == JIT && old.region == b.region:
+	case isUnknown(v.Typ), !old.region.holds(b.region):
 		return b.variable(name, t, at), true
+	case b.mode == JIT && old.region == b.region:
+		if b.versions == nil {
+			b.versions = map[string]int{}
+		}
+		b.versions[name]++
+		v := b.variable(name, t, at)
+		v.Hint = fmt.Sprintf("%s_v%d", name, b.versions[name])
+		return v, true
 	}
 	b.u.errorf(CodeReassign, at, "Cannot reassign '%s' with a different type: was %s, got %s", name, typeText(v.Typ), typeText(t)).
 		WithRelated(old.at, "'%s' gets its type here", name).WithHint("use a new name for the new value")

@@ -446,6 +446,10 @@ func (b *body) finishOp(call *syntax.Call, path string, args []ir.Expr, kwargs i
 			d.Span = b.at(n)
 		} else if d.Code == ops.CodeUnknownOp {
 			d.Span = b.at(call.Fun)
+		} else if k := slices.IndexFunc(call.Keywords, func(k syntax.Keyword) bool {
+			return d.Code == ops.CodeUnknownKw && strings.HasSuffix(d.Message, "'"+k.Name+"'")
+		}); k >= 0 {
+			d.Span = call.Keywords[k].Span(b.file)
 		} else if !d.Span.IsValid() || d.Span.File == at.File && !within(d.Span, at) { // in another file is what makes the op unusable
 			d.Span = at
 		}

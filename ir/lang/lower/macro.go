@@ -91,7 +91,7 @@ func (b *body) macroValue(call *syntax.Call, dsl *eval.DSL) (ir.Expr, bool) {
 		return nil, false
 	}
 	for i, v := range values {
-		if readsAny(v, locals) { // which the next call in this statement assigns again
+		if b.readsAny(v, locals) { // which the next call in this statement assigns again
 			t := b.temp(dsl.Name, v.Type(), b.at(call))
 			b.emit(&ir.Assign{Var: t, Value: v, Comments: b.take(), Pos: b.at(call)})
 			values[i] = t
@@ -149,12 +149,20 @@ func (b *body) macroLocals(s syntax.Stmt) map[string]bool {
 	return names
 }
 
-// readsAny reports that an expression reads a variable of one of these names.
-func readsAny(e ir.Expr, names map[string]bool) bool {
+// readsAny reports that an expression reads what one of these names means now.
+func (b *body) readsAny(e ir.Expr, names map[string]bool) bool {
 	found := false
+	if len(names) == 0 {
+		return false
+	}
 	ir.Walk(e, func(e ir.Expr) bool {
-		v, ok := e.(*ir.Var)
-		found = found || ok && names[v.Hint]
+		if v, ok := e.(*ir.Var); ok && !found {
+			for n := range names {
+				if old := b.names.lookup(n); old != nil && old.expr == ir.Expr(v) {
+					found = true
+				}
+			}
+		}
 		return !found
 	})
 	return found
@@ -208,7 +216,7 @@ func (b *body) expandMacro(call *syntax.Call, dsl *eval.DSL, used bool) ([]ir.Ex
 			ok = false
 			continue
 		}
-		if _, isVar := e.(*ir.Var); !isVar && (readsAny(e, inside) || !b.isPure(e)) { // computed once, before the body
+		if _, isVar := e.(*ir.Var); !isVar && (b.readsAny(e, inside) || !b.isPure(e)) { // computed once, before the body
 			v := b.temp(formal[i].Name, e.Type(), b.at(a))
 			b.emit(&ir.Assign{Var: v, Value: e, Pos: b.at(a)})
 			e = v

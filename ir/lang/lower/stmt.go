@@ -589,6 +589,9 @@ func (b *body) simple(s *syntax.Simple) {
 	case !l.breaks:
 		b.errorf(CodeBranch, s, "'%s' not supported inside %s loop", s.Keyword, l.name).
 			WithHint("the trips of this loop do not run one after the other; use pl.range if they have to")
+	case b.host && b.fn.decl.typ == ir.Orchestration && b.mode != Dump: // behaviour E-27; other functions that run on the host are lowered
+		b.errorf(CodeBranch, s, "'%s' is not supported in an orchestration loop", s.Keyword).
+			WithHint("guard the rest of the body with an if, or move the loop into a kernel")
 	default:
 		b.emit(&ir.Branch{Continue: s.Keyword == "continue", Pos: b.at(s)})
 	}

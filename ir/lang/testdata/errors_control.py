@@ -102,7 +102,7 @@ return y
 --- main break_in_loops
 for i in pl.range(4):
     if i > 1:
-        break
+        break  ### "'break' is not supported in an orchestration loop"
 for i in pl.parallel(4):
     continue  ### "'continue' not supported inside pl.parallel loop"
 for i in pl.unroll(4):

@@ -21,8 +21,8 @@ class P:
         z = pl.load(y, [0, 0], [16, 16])
         return y
 
-    @pl.function(type=pl.FunctionType.Orchestration)
-    def main(self, x: T, o: pl.Out[T], n: pl.Scalar[pl.INDEX]) -> T:
+    @pl.function(type=pl.FunctionType.Inline)
+    def left(self, x: T, o: pl.Out[T], n: pl.Scalar[pl.INDEX]) -> T:
         for i in pl.range(n):
             if i > 4:
                 break
@@ -34,4 +34,10 @@ class P:
             o = self.k(x, o, n)
             if n == 7:
                 break
+        return o
+
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, x: T, o: pl.Out[T]) -> T:
+        z = pl.load(x, [0, 0], [16, 16])
+        o = self.left(x, o, 9)
         return o
