@@ -118,7 +118,7 @@ func decodeRest(b []byte) (*State, error) {
 	if len(b) < 4 || binary.LittleEndian.Uint32(b) != sum(nil, b[4:]) {
 		return nil, errMalformed
 	}
-	c, s := &coder{b: b[4:]}, &State{}
+	c, s := &coder{b: b[4:], chunk: 1024}, &State{}
 	c.state(s)
 	if c.bad || len(c.b) > 0 {
 		return nil, errMalformed
@@ -151,6 +151,7 @@ type coder struct {
 	known map[string]uint64 // texts written so far
 	texts []string          // read so far
 
+	chunk   uint64 // elements of the arrays that slabs take pieces of
 	units   slab[Unit]
 	targets slab[Target]
 	outputs slab[Output]
@@ -162,12 +163,12 @@ type coder struct {
 // A slab gives pieces of larger arrays: a state holds many short lists.
 type slab[T any] struct{ free []T }
 
-func (s *slab[T]) take(n uint64) []T {
+func (s *slab[T]) take(n, chunk uint64) []T {
 	if n > uint64(len(s.free)) {
-		if n > 256 {
+		if n > chunk/4 {
 			return make([]T, n)
 		}
-		s.free = make([]T, 1024)
+		s.free = make([]T, chunk)
 	}
 	piece := s.free[:n:n]
 	s.free = s.free[n:]
@@ -391,7 +392,7 @@ func list[T any](c *coder, v *[]T, from *slab[T], f func(*T)) {
 		if from == nil {
 			*v = make([]T, n)
 		} else {
-			*v = from.take(n)
+			*v = from.take(n, c.chunk)
 		}
 	}
 	for i := range *v {

@@ -7,8 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"testing"
 	"time"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
 )
 
 func many(n int) *State {
@@ -169,6 +172,27 @@ func TestGlance(t *testing.T) {
 	}
 	if changes := s.Check(root, "build", func(string) bool { return true }); len(changes.Outputs) != 2 {
 		t.Errorf("%+v", changes)
+	}
+}
+
+// What a cache keeps of one source takes no more memory than that source: a build reads thousands of them.
+func TestLoadedIsSmall(t *testing.T) {
+	s := many(1)
+	l := Loaded{Unit: s.Sources[0].Units[0], Places: make([][]diag.Span, 1)}
+	l.Unit.Inputs = nil
+	text := l.Encode()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	const n = 100
+	for range n {
+		if _, err := DecodeLoaded(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	size := (after.TotalAlloc - before.TotalAlloc) / n
+	if size > 8<<10 {
+		t.Errorf("%d bytes for a source with one target", size)
 	}
 }
 
