@@ -1,8 +1,6 @@
 package native
 
 import (
-	"bufio"
-	"encoding/gob"
 	"fmt"
 	"os"
 	"runtime"
@@ -113,14 +111,13 @@ func childMain(newRunner runners) {
 	debug.SetPanicOnFault(true) // a wild pointer of user code is a report of the call that it was given to
 	lateCollection()            // the process lives for one request
 	in, out := os.NewFile(fdRequest, "request"), os.NewFile(fdResponse, "response")
-	enc := gob.NewEncoder(out)
 	send := func(m *message) {
-		if enc.Encode(m) != nil {
+		if writeMessage(out, m) != nil {
 			os.Exit(1) // the parent is gone
 		}
 	}
 	var req request
-	if err := gob.NewDecoder(bufio.NewReaderSize(in, 64<<10)).Decode(&req); err != nil {
+	if err := readMessage(in, &req); err != nil {
 		send(&message{Err: diag.Errorf(CodeProtocol, diag.Span{}, "reading the request: %v", err)})
 	} else if d := serve(&req, newRunner, send); d != nil {
 		send(&message{Err: d})

@@ -39,7 +39,7 @@ var compileFlags = []string{"-std=c++17", "-O1", "-g1", "-fPIC", "-fvisibility=h
 
 // staticFlags link the C++ library in, where it is installed in that form: every run loads the object anew, and would load and bind the whole library
 // with it, which takes longer than five tasks. They are not part of keys, because they change nothing else.
-var staticFlags = []string{"-static-libstdc++", "-static-libgcc"}
+var staticFlags = []string{"-static-libstdc++", "-static-libgcc", "-Wl,--gc-sections"}
 
 const (
 	exportsName = "exports.map"

@@ -35,10 +35,11 @@ type evaluated struct {
 	Operands [][]byte // of writable operands
 }
 
-func init() {
-	gob.Register(ir.DType(0)) // values of keyword arguments
+// registerValues makes the values of keyword arguments known.
+var registerValues = sync.OnceFunc(func() {
+	gob.Register(ir.DType(0))
 	gob.Register(ir.Enum{})
-}
+})
 
 // foreignOps are the ops of a registry that the child has to ask for.
 func foreignOps(reg *ops.Registry) []foreignOp {
@@ -56,6 +57,7 @@ func foreignOps(reg *ops.Registry) []foreignOp {
 
 // answerChild serves the child's questions until it ends.
 func answerChild(reg *ops.Registry, ask io.Reader, answer io.Writer) {
+	registerValues()
 	dec, w := gob.NewDecoder(bufio.NewReaderSize(ask, 64<<10)), bufio.NewWriterSize(answer, 64<<10)
 	enc := gob.NewEncoder(w)
 	for {
@@ -91,6 +93,7 @@ func childOps(foreign []foreignOp) *ops.Registry {
 	if len(foreign) == 0 {
 		return ops.Builtin()
 	}
+	registerValues()
 	p := &parentOps{enc: gob.NewEncoder(os.NewFile(fdAsk, "ask")), dec: gob.NewDecoder(bufio.NewReaderSize(os.NewFile(fdAnswer, "answer"), 64<<10))}
 	var specs []*ops.Spec
 	for _, f := range foreign {

@@ -1,9 +1,7 @@
 package native
 
 import (
-	"bufio"
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -134,10 +132,7 @@ func (e *Engine) child(ctx context.Context, dir string, job *exec.Job, req *requ
 	}
 	go func() {
 		defer reqW.Close()
-		w := bufio.NewWriterSize(reqW, 64<<10)
-		if gob.NewEncoder(w).Encode(req) == nil { // a child that died reads nothing: Wait tells
-			w.Flush()
-		}
+		_ = writeMessage(reqW, req) // a child that died reads nothing: Wait tells
 	}()
 	stop := context.AfterFunc(ctx, func() { respR.SetReadDeadline(time.Now()) })
 	defer stop()
@@ -191,10 +186,9 @@ var errHang = errors.New("timeout")
 // receive reads the answer up to its end, to the death of the child or to the deadline. fatal is the error that the schedule without a result had
 // latched.
 func receive(r io.Reader, want int) (results []*result, fatal *diag.Diagnostic, err error) {
-	dec := gob.NewDecoder(bufio.NewReaderSize(r, 64<<10))
 	for len(results) < want {
 		var m message
-		if dec.Decode(&m) != nil {
+		if readMessage(r, &m) != nil {
 			return results, fatal, nil // Wait knows more
 		}
 		switch {

@@ -1,0 +1,87 @@
+package native
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/ptobuild/ptobuild/runtime/sim"
+)
+
+// fill sets everything in v to something of its own, so that what is forgotten shows. Each type that holds itself ends after a few levels.
+func fill(v reflect.Value, n *int64, depth int) {
+	*n++
+	switch v.Kind() {
+	case reflect.Pointer:
+		if depth < 8 {
+			v.Set(reflect.New(v.Type().Elem()))
+			fill(v.Elem(), n, depth+1)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if sent(v.Type(), i) {
+				fill(v.Field(i), n, depth+1)
+			}
+		}
+	case reflect.Slice:
+		if depth < 8 {
+			v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+			fill(v.Index(0), n, depth+1)
+			fill(v.Index(1), n, depth+1)
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(v.Index(i), n, depth+1)
+		}
+	case reflect.Map:
+		key, elem := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(key, n, depth+1)
+		fill(elem, n, depth+1)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, elem)
+	case reflect.String:
+		v.SetString(strings.Repeat("x", int(*n%200)))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Float32, reflect.Float64:
+		v.SetFloat(float64(*n) / 4)
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		v.SetUint(uint64(*n))
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		v.SetInt(-*n)
+	}
+}
+
+func TestMessages(t *testing.T) {
+	for _, zero := range []any{request{}, message{}, message{Result: &result{}}} {
+		for _, full := range []bool{false, true} {
+			v := reflect.New(reflect.TypeOf(zero))
+			v.Elem().Set(reflect.ValueOf(zero))
+			if full {
+				fill(v.Elem(), new(int64), 0)
+			}
+			var b bytes.Buffer
+			if err := writeMessage(&b, v.Interface()); err != nil {
+				t.Fatal(err)
+			}
+			whole := b.Bytes()
+			got := reflect.New(reflect.TypeOf(zero))
+			if err := readMessage(&b, got.Interface()); err != nil || !reflect.DeepEqual(got.Interface(), v.Interface()) {
+				t.Errorf("%T: %v\n got %+v\nwant %+v", zero, err, got.Interface(), v.Interface())
+			}
+			for i := 0; i < len(whole); i += 1 + len(whole)/200 { // a damaged one is an error or another value
+				cut := reflect.New(reflect.TypeOf(zero)).Interface()
+				if err := readMessage(bytes.NewReader(whole[:i]), cut); err == nil {
+					t.Fatalf("%T: %d of %d bytes are a message", zero, i, len(whole))
+				}
+				bad := bytes.Clone(whole)
+				bad[i] ^= 0x55
+				_ = readMessage(bytes.NewReader(bad), reflect.New(reflect.TypeOf(zero)).Interface())
+			}
+		}
+	}
+	if err := writeMessage(new(bytes.Buffer), &request{Machine: sim.Config{Kernels: &watched{}}}); err == nil {
+		t.Error("an interface was sent")
+	}
+}
