@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ptobuild/ptobuild/codegen/orch"
 	"github.com/ptobuild/ptobuild/ir"
@@ -97,6 +99,18 @@ func BenchmarkPlanRun(b *testing.B) {
 	}
 }
 
+// processesCPU is the processor time of this process and of its children that have ended.
+func processesCPU(b *testing.B) (sum time.Duration) {
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		if err := syscall.Getrusage(who, &u); err != nil {
+			b.Fatal(err)
+		}
+		sum += time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	}
+	return sum
+}
+
 // BenchmarkCompiledSubmits is one child run of 200,000 submits from compiled C++, trace included.
 func BenchmarkCompiledSubmits(b *testing.B) {
 	const tasks = 200000
@@ -115,11 +129,12 @@ void aicpu_orchestration_entry(const ChipStorageTaskArgs& args) {
 	e := &native.Engine{Exe: tool(b), Object: object, Source: "main.cpp"}
 	job := &exec.Job{Plan: &plan.File{}, Program: &ir.Program{}, Schedules: []exec.Schedule{{Policy: sim.FIFO}},
 		Tensors: []exec.Tensor{{DType: ir.FP32, Shape: []uint32{16}, Data: make([]byte, 64)}}}
+	start := processesCPU(b)
 	for b.Loop() {
 		results, err := e.Run(context.Background(), job)
 		if err != nil || results[0].Failed() || results[0].Tasks != tasks {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(float64(b.N)*tasks/b.Elapsed().Seconds(), "tasks/s")
+	b.ReportMetric(float64(b.N)*tasks/(processesCPU(b)-start).Seconds(), "tasks/cpu-s")
 }

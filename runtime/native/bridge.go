@@ -33,6 +33,8 @@ type bridge struct {
 	file     *byte    // the file name of that call, and what it says
 	name     string
 	isSource bool
+	places   [64]sim.Site // DSL lines of C++ lines, by a part of the line
+	lines    [64]int32    // whose they are
 
 	reading bool // memory of user code is being read: a fault is a wild pointer
 	told    bool // onFatal was called
@@ -66,12 +68,16 @@ func (b *bridge) at(c *cCommand) sim.Site {
 	if c.file != b.file {
 		b.file, b.name = c.file, text(c.file)
 		b.isSource = b.name == b.req.Source
+		b.lines = [64]int32{}
 	}
 	at := sim.Site{File: b.name, Line: c.line, Col: 1}
-	if b.isSource {
+	if k := c.line & 63; b.lines[k] == c.line && c.line > 0 {
+		at = b.places[k]
+	} else if b.isSource {
 		if s, ok := place(b.req.Lines, c.line); ok {
 			at = s
 		}
+		b.places[k], b.lines[k] = at, c.line
 	}
 	if c.op != opScopeEnd { // scopes also end while an exception leaves them
 		b.site = at
