@@ -173,6 +173,7 @@ func TestEqualIgnores(t *testing.T) {
 		{"auto scope of kernels", func(s *sample) { s.k.AutoScope = !s.k.AutoScope }},
 		{"dtype of an extent", func(s *sample) { s.tensor.Shape[1] = &ir.ConstInt{Value: 64, DType: ir.INT32} }},
 		{"a view of defaults", func(s *sample) { s.tensor.View = &ir.TensorView{Layout: "ND", ValidShape: s.tensor.Shape} }},
+		{"the strides of a packed tensor", func(s *sample) { s.tensor.View = &ir.TensorView{Stride: []ir.Expr{ir.Int(64), ir.Int(1)}} }},
 		{"a tile view of defaults", func(s *sample) { s.tile.View = &ir.TileView{BLayout: "row_major", Fractal: 512} }},
 		{"one slot", func(s *sample) { s.tile.MemRef.Slots = 1 }},
 		{"empty lists", func(s *sample) { s.op.Deps = []ir.Expr{}; s.submit.NoDep = []int{}; s.loop.Attrs = ir.Attrs{} }},

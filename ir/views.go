@@ -3,7 +3,7 @@ package ir
 // Default views (spec: dsl-ir 2.4). A type without a view and a type whose view states the defaults describe the same thing; what a field left empty
 // means is decided here alone.
 
-// EffectiveTensorView returns the view of t with all defaults filled in except strides, which stay nil for a packed tensor.
+// EffectiveTensorView returns the view of t with all defaults filled in except strides, which are nil for a packed tensor, whether its view states them or not.
 func EffectiveTensorView(t *TensorType) TensorView {
 	var v TensorView
 	if t.View != nil {
@@ -18,7 +18,32 @@ func EffectiveTensorView(t *TensorType) TensorView {
 	if v.Pad == "" {
 		v.Pad = "null"
 	}
+	if v.Layout == "ND" && packed(t.Shape, v.Stride) {
+		v.Stride = nil
+	}
 	return v
+}
+
+// packed reports literal strides that are those of a row-major tensor without gaps; the first extent may be anything.
+func packed(shape, stride []Expr) bool {
+	if len(stride) == 0 || len(stride) != len(shape) {
+		return false
+	}
+	want := int64(1)
+	for i := len(shape) - 1; i >= 0; i-- {
+		if s, ok := IntValue(stride[i]); !ok || s != want {
+			return false
+		}
+		if i == 0 {
+			break
+		}
+		extent, ok := IntValue(shape[i])
+		if !ok {
+			return false
+		}
+		want *= extent
+	}
+	return true
 }
 
 // EffectiveTileView returns the view of t with all defaults of (shape, memory) filled in except strides and start offset.

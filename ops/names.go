@@ -76,7 +76,8 @@ func (r *Registry) Resolve(name string, args []ir.Expr, kwargs ir.Kwargs) (*Spec
 		return nil, nil, nil, r.unknown(name, args)
 	}
 	if kind == 0 && len(args) > 0 && kindOf(args[0]) == ScalarArg && !strings.Contains(name, ".") && len(spec.Params) > 0 && spec.Params[0].Kind&(TensorArg|TileArg) != 0 {
-		return nil, nil, nil, diag.Errorf(CodeOperand, args[0].Span(), "pl.%s: expected Tensor or Tile operands, got Scalar", name)
+		return nil, nil, nil, diag.Errorf(CodeOperand, args[0].Span(), "pl.%s: expected Tensor or Tile operands, got Scalar", name).
+			WithHint("scalars are computed with Python's operators, pl.min, pl.max and pl.cast")
 	}
 	if ns == "tensor" {
 		if d := r.extraTmp(spec, args, kwargs); d != nil {

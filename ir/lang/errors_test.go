@@ -16,8 +16,8 @@ import (
 )
 
 // Files testdata/errors_*.py hold chunks, each a small program with mistakes. A chunk starts with a line "--- KIND name", where KIND says what
-// surrounds it (see frames). A comment `### "regexp"` stands on each line that must give a report whose message, code or hint matches. Nothing else may be reported:
-// follow-up errors and repeats fail the test.
+// surrounds it (see frames). A comment `### "regexp"` stands on each line that must give a report whose message, code or hint matches; `at "text"` after it
+// says what text the report must mark. Nothing else may be reported: follow-up errors and repeats fail the test.
 
 // frames surround the text of a chunk: what comes before it, its indentation, and what comes after it.
 var frames = map[string]struct{ before, indent, after string }{
@@ -115,7 +115,7 @@ func readChunks(t *testing.T, file string) []chunk {
 	return out
 }
 
-var expectation = regexp.MustCompile(`### ("(?:[^"\\]|\\.)*")`)
+var expectation = regexp.MustCompile(`### ("(?:[^"\\]|\\.)*")(?: at ("(?:[^"\\]|\\.)*"))?`)
 
 func TestErrors(t *testing.T) {
 	files, err := filepath.Glob("testdata/errors_*.py")
@@ -137,6 +137,7 @@ func checkChunk(t *testing.T, file string, c chunk) {
 	type want struct {
 		re   *regexp.Regexp
 		line int
+		at   string
 		met  bool
 	}
 	var wants []*want
@@ -147,7 +148,13 @@ func checkChunk(t *testing.T, file string, c chunk) {
 			if err != nil {
 				t.Fatalf("%s:%d: %v", file, c.line+i, err)
 			}
-			wants = append(wants, &want{re: regexp.MustCompile(pattern), line: c.line + i})
+			w := &want{re: regexp.MustCompile(pattern), line: c.line + i}
+			if m[2] != "" {
+				if w.at, err = strconv.Unquote(m[2]); err != nil {
+					t.Fatalf("%s:%d: %v", file, c.line+i, err)
+				}
+			}
+			wants = append(wants, w)
 		}
 		if l = expectation.ReplaceAllString(l, ""); strings.TrimSpace(l) != "" {
 			body.WriteString(frame.indent)
@@ -167,6 +174,9 @@ func checkChunk(t *testing.T, file string, c chunk) {
 		for _, w := range wants {
 			if w.line == line && !w.met && w.re.MatchString(text) {
 				w.met, met = true, true
+				if got := marked(src, d.Span); w.at != "" && got != w.at {
+					t.Errorf("%s:%d: %s: marks %q, want %q", file, line, text, got, w.at)
+				}
 				break
 			}
 		}
@@ -185,6 +195,15 @@ func checkChunk(t *testing.T, file string, c chunk) {
 	if len(wants) > 0 && !errs.HasErrors() && len(unit.Programs) == 0 {
 		t.Errorf("%s:%d: only warnings, but no program", file, c.line)
 	}
+}
+
+// marked is the text that a span within one line covers; columns count characters.
+func marked(src string, s diag.Span) string {
+	line := []rune(strings.Split(src, "\n")[s.Line-1])
+	if s.EndLine != s.Line {
+		return string(line[s.Col-1:])
+	}
+	return string(line[s.Col-1 : s.EndCol-1])
 }
 
 // load loads source text as test.py.

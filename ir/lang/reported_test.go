@@ -224,6 +224,99 @@ def main(a: pl.Tensor[[4, 64, 16], pl.FP32], c: pl.Out[pl.Tensor[[4, 64, 16], pl
         add_into(a[r], c[r])
     return c
 `, want: []string{"self.add_into(pl.tensor.slice(a, [1, 64, 16], [r, 0, 0], [], [0]), pl.tensor.slice(c, [1, 64, 16], [r, 0, 0], [], [0]))"}},
+	{name: "592 601 596 642 temporaries of sibling loops", src: `
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, x: T, y: pl.Out[T]):
+        for kb in pl.range(2):
+            k0 = kb * 8
+            s = pl.slice(x, [16, 1], [0, k0])
+        for kb in pl.range(2):
+            k0 = kb * 8
+            s = pl.slice(x, [4, 1], [0, k0])
+        return y
+`, want: []string{"s: pl.Tensor[[16, 1], pl.FP32", "s_1: pl.Tensor[[4, 1], pl.FP32"}, never: []string{"init_values", "FREE_VAR"}},
+	{name: "1550 a core count computed in the loop around", src: `
+@pl.program
+class P:
+    @pl.function(type=pl.FunctionType.Orchestration)
+    def main(self, x: T, y: pl.Out[T], c: pl.Tensor[[8], pl.INDEX]):
+        for i in pl.parallel(8):
+            n = pl.read(c, [i])
+            for s in pl.spmd(n * 4):
+                y = pl.assemble(y, pl.slice(x, [4, 4], [0, 0]), [s * 4, 0])
+        return y
+`, want: []string{"n: pl.Scalar[pl.INDEX] = pl.tensor.read(c, [i])", "for s in pl.spmd(n * 4):"}},
+	{name: "1583 a core count from an extent", src: `
+N = pl.dynamic("N")
+@pl.jit
+def main(x: pl.Tensor[[N, 16], pl.FP32], o: pl.Out[pl.Tensor[[N, 16], pl.FP32]]):
+    n = pl.tensor.dim(x, 0)
+    with pl.spmd(n * 2):
+        i = pl.get_block_idx()
+        o = pl.assemble(o, pl.slice(x, [1, 16], [i, 0]), [i, 0])
+    return o
+`, want: []string{"with pl.spmd(N * 2):"}},
+	{name: "532 448 159 a break in a kernel stays", src: `
+@pl.function(type=pl.FunctionType.InCore)
+def k(x: T, o: pl.Out[T], n: pl.Scalar[pl.INDEX]):
+    for i in pl.range(n):
+        if pl.read(x, [i, 0]) == 0.0:
+            break
+        o = pl.store(pl.load(x, [i, 0], [1, 16]), [i, 0], o)
+    return o
+`, want: []string{"if pl.tensor.read(x, [i, 0]) == 0.0:\n                break"}},
+	{name: "770 in a loop, the first mistake", src: `
+@pl.function(type=pl.FunctionType.InCore)
+def k(x: T, o: pl.Out[T], n: pl.Scalar[pl.INDEX]):
+    for i, (a,) in pl.range(4, init_values=(o,)):
+        if n > 4:
+            s = pl.load(x, [0, 0], [16, 16])
+        else:
+            s = pl.load(x, [0, 0], [8, 16])
+        b = pl.store(s, [0, 0], a)
+        r = pl.yield_(b)
+    return r
+`, err: "'s' is pl.Tile[[16, 16], pl.FP32, pl.Mem.Vec] after one branch and pl.Tile[[8, 16], pl.FP32, pl.Mem.Vec] after the other"},
+	{name: "1281 1282 2841 2499 an inline function assigns its parameters and calls locals _", src: `
+@pl.jit.inline
+def step(x: T, o: T, n: pl.Scalar[pl.INDEX]):
+    n = n + 1
+    x_ = x
+    _ = n
+    o = pl.assemble(o, x_, [n, 0])
+    return o
+@pl.jit
+def main(x: T, o: pl.Out[T]):
+    for k in pl.range(4):
+        o = step(x, o, k)
+        o = step(x, o, k)
+    return o
+`, want: []string{"n: pl.Scalar[pl.INDEX] = n + 1", "o: pl.Tensor[[16, 16], pl.FP32] = self.step(x, o, k)"}, never: []string{"__"}},
+	{name: "323 438 465 1261 1278 views that state the defaults are no views", src: `
+@pl.function(type=pl.FunctionType.InCore)
+def k(x: T, o: pl.Out[T], w: pl.Out[pl.Tensor[[16, 16], pl.FP32, pl.TensorView(valid_shape=[16, 16], stride=[16, 1], layout=pl.TensorLayout.ND)]]):
+    t = pl.load(x, [0, 0], [16, 16])
+    t: pl.Tile[[16, 16], pl.FP32, pl.Mem.Vec, pl.TileView(valid_shape=[16, 16], blayout=pl.TileLayout.row_major)] = pl.load(x, [0, 0], [16, 16])
+    o = pl.store(t, [0, 0], w)
+    o = pl.store(t, [0, 0], o)
+    return o
+`, want: []string{"o: pl.Tensor[[16, 16], pl.FP32] = pl.tile.store(t, [0, 0], w)"}},
+	{name: "2088 a tile of Acc without a view", src: `
+@pl.function(type=pl.FunctionType.InCore)
+def k(x: T):
+    a: pl.Tile[[16, 16], pl.FP32, pl.Mem.Acc] = pl.tile.create([16, 16], dtype=pl.FP32, target_memory=pl.Mem.Acc)
+    a: pl.Tile[[16, 16], pl.FP32, pl.Mem.Acc, pl.TileView(blayout=pl.TileLayout.col_major, slayout=pl.TileLayout.row_major, fractal=1024)] = pl.tile.create([16, 16], dtype=pl.FP32, target_memory=pl.Mem.Acc)
+    return x
+`, never: []string{"none_box"}},
+	{name: "2088 a tile of Acc is not none_box", src: `
+@pl.function(type=pl.FunctionType.InCore)
+def k(x: T):
+    a: pl.Tile[[16, 16], pl.FP32, pl.Mem.Acc] = pl.tile.create([16, 16], dtype=pl.FP32, target_memory=pl.Mem.Acc)
+    a: pl.Tile[[16, 16], pl.FP32, pl.Mem.Acc, pl.TileView(blayout=pl.TileLayout.row_major, slayout=pl.TileLayout.none_box)] = pl.tile.create([16, 16], dtype=pl.FP32, target_memory=pl.Mem.Acc)
+    return x
+`, err: "Cannot reassign 'a' with a different type"},
 }
 
 func TestReported(t *testing.T) {

@@ -79,6 +79,12 @@ func (b *body) callExpr(x *syntax.Call) (ir.Expr, bool) {
 			WithHint("only functions decorated with @pl.function, @pl.inline or @pl.jit.… can be called with run-time values")
 		return nil, false
 	}
+	if n, isName := x.Fun.(*syntax.Name); isName {
+		if _, found := b.env.Lookup(n.ID); !found {
+			b.undefinedAs(n, "define the function at module level with @pl.function, @pl.inline or @pl.jit.…, or import it")
+			return nil, false
+		}
+	}
 	if _, ok := b.eval(x.Fun); ok {
 		b.errorf(CodeUnknownFunc, x.Fun, "Unsupported function call: %s(...)", dotted(x.Fun))
 	}
@@ -112,6 +118,9 @@ func (b *body) pythonCall(name string, x *syntax.Call) (e ir.Expr, ok, done bool
 		b.errorf(CodeUnknownFunc, x.Fun, "Unsupported function call: %s(...): Python's %s cannot see run-time values", name, name).WithHint("use pl.cast(x, pl.%s)", d)
 		return nil, false, true
 	case "range", "len", "print":
+		if slices.ContainsFunc(x.Args, b.unbound) {
+			return nil, false, true
+		}
 		b.errorf(CodeUnknownFunc, x.Fun, "Unsupported function call: %s(...) on a run-time value", name)
 		return nil, false, true
 	}

@@ -45,8 +45,8 @@ func (b *body) calleeOf(x syntax.Expr) (*function, *eval.DSL, bool) {
 	return nil, dsl, true
 }
 
-// instance is the function for a bare-name callee with given argument types.
-func (b *body) instance(dsl *eval.DSL, args []ir.Expr, x syntax.Node) (*function, bool) {
+// instance is the function for the bare-name callee x of a call, with given argument types.
+func (b *body) instance(dsl *eval.DSL, args []ir.Expr, call *syntax.Call, x syntax.Node) (*function, bool) {
 	if m := b.u.methods[dsl.Func.Name]; m != nil {
 		b.errorf(CodeUnknownFunc, x, "external function '%s' conflicts with program function of the same name", dsl.Func.Name).
 			WithRelated(m.span(), "the program's function").WithHint("rename one of them")
@@ -65,7 +65,7 @@ func (b *body) instance(dsl *eval.DSL, args []ir.Expr, x syntax.Node) (*function
 	var bind []bound
 	if isJIT(dsl.Kind) {
 		var ok bool
-		if bind, ok = b.bindOpen(dsl, args, x); !ok {
+		if bind, ok = b.bindOpen(dsl, args, call); !ok {
 			return nil, false
 		}
 	}
@@ -173,7 +173,7 @@ func (b *body) call(x *syntax.Call) (ir.Expr, bool) {
 		}
 	}
 	if f == nil {
-		if f, ok = b.instance(dsl, args, x.Fun); !ok {
+		if f, ok = b.instance(dsl, args, x, x.Fun); !ok {
 			return nil, false
 		}
 		args, noDep = dropFixed(f, args, noDep)
@@ -236,13 +236,13 @@ func calleeName(x syntax.Expr) string {
 
 // bindArgs checks the arguments of a call against the parameters of its callee. Literals take the dtype of their parameter.
 func (b *body) bindArgs(f *function, c *ir.Call, call *syntax.Call, submit bool) bool {
-	params := f.out.Params
-	if !submit && len(c.Args) != len(params) || len(c.Args) > len(params) {
-		b.errorf(CodeArguments, call, "'%s' expects %d argument(s), got %d", f.name, len(params), len(c.Args)).
+	formal := f.out.Params
+	if !submit && len(c.Args) != len(formal) || len(c.Args) > len(formal) {
+		b.errorf(CodeArguments, call, "'%s' expects %d argument(s), got %d", f.name, len(formal), len(c.Args)).
 			WithRelated(f.span(), "defined here").WithHint("its parameters are (%s)", paramList(f.out))
 		return false
 	}
-	for _, p := range params[len(c.Args):] {
+	for _, p := range formal[len(c.Args):] {
 		if p.Dir != ir.Out && b.mode != Dump {
 			b.errorf(CodeArguments, call, "'%s' is missing argument '%s': only Out params may be runtime-allocated, and '%s' is %s", f.name, p.Var.Hint, p.Var.Hint, p.Dir).
 				WithRelated(p.Var.Pos, "the parameter").WithHint("its parameters are (%s)", paramList(f.out))
@@ -254,17 +254,16 @@ func (b *body) bindArgs(f *function, c *ir.Call, call *syntax.Call, submit bool)
 	}
 	ok := true
 	place := func(i int) diag.Span {
-		// Submits have the kernel first. Arguments that were not written, or stand elsewhere, are shown as the call.
-		if submit {
-			i++
+		name := formal[i].Var.Hint
+		if isJIT(f.kind()) { // the compile-time parameters are gone from formal
+			if j := slices.IndexFunc(params(f.def, false), func(p syntax.Param) bool { return p.Name == name }); j >= 0 {
+				i = j
+			}
 		}
-		if i < len(call.Args) && !isJIT(f.kind()) {
-			return b.at(call.Args[i])
-		}
-		return b.at(call)
+		return b.at(b.argumentOf(call, i, name))
 	}
 	for i, a := range c.Args {
-		p := params[i].Var
+		p := formal[i].Var
 		if s, isScalar := p.Typ.(*ir.ScalarType); isScalar {
 			a = b.toParam(a, s.DType)
 			c.Args[i] = a

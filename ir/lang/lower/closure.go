@@ -47,6 +47,19 @@ func (b *body) eval(x syntax.Expr) (eval.Value, bool) {
 	return v, true
 }
 
+// unbound reports the name that x starts with when nothing binds it: then it is the mistake, whatever else x is asked to be.
+func (b *body) unbound(x syntax.Expr) bool {
+	n, ok := root(x)
+	if !ok || b.mode == Dump || b.names.lookup(n.ID) != nil {
+		return false
+	}
+	if _, found := b.env.Lookup(n.ID); found {
+		return false
+	}
+	b.undefined(n)
+	return true
+}
+
 // tryEval is eval without a report.
 func (b *body) tryEval(x syntax.Expr) (eval.Value, bool) {
 	if ve, ok := x.(*valueExpr); ok {
@@ -100,6 +113,11 @@ func (b *body) closureName(n *syntax.Name) (ir.Expr, bool) {
 
 // undefined reports a name that nothing binds, with the nearest one that exists.
 func (b *body) undefined(n *syntax.Name) {
+	b.undefinedAs(n, "assign it before this line, or make it a parameter")
+}
+
+// undefinedAs is undefined with the hint for a name that resembles no other.
+func (b *body) undefinedAs(n *syntax.Name, hint string) {
 	if b.names.lookup(n.ID) != nil {
 		return
 	}
@@ -107,7 +125,7 @@ func (b *body) undefined(n *syntax.Name) {
 	if best := diag.Nearest(n.ID, b.visible()); best != "" {
 		d.WithHint("did you mean '%s'?", best)
 	} else {
-		d.WithHint("assign it before this line, or make it a parameter")
+		d.WithHint("%s", hint)
 	}
 	// One report for each name: later uses are consequences.
 	b.names.frames[0][n.ID] = &binding{broken: true, region: b.region}

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
@@ -327,7 +328,7 @@ func (b *body) fillArgs(x *syntax.Call, dsl *eval.DSL, args []ir.Expr, named map
 }
 
 // bindOpen gives the parameters of a jit function that are left open what the call passes.
-func (b *body) bindOpen(dsl *eval.DSL, args []ir.Expr, x syntax.Node) ([]bound, bool) {
+func (b *body) bindOpen(dsl *eval.DSL, args []ir.Expr, call *syntax.Call) ([]bound, bool) {
 	bare, consts, open := b.u.openParams(dsl)
 	if !open {
 		return nil, true
@@ -341,6 +342,11 @@ func (b *body) bindOpen(dsl *eval.DSL, args []ir.Expr, x syntax.Node) ([]bound, 
 		}
 		switch {
 		case bare[i]:
+			if want := b.bareKind(dsl, &all[i]); want != "" && want != kindName(args[i].Type()) {
+				b.errorf(CodeJIT, b.argumentOf(call, i, all[i].Name), "missing inferred tensor metadata for parameter '%s' of '%s': expected a %s, got a %s (%s)", all[i].Name, dsl.Name, want,
+					kindName(args[i].Type()), typeText(args[i].Type())).WithRelated(all[i].Span(dsl.File.Path), "the parameter")
+				return nil, false
+			}
 			out[i].typ = extents.of(args[i].Type(), all[i].Name)
 		case consts[i]:
 			switch c := args[i].(type) {
@@ -349,10 +355,10 @@ func (b *body) bindOpen(dsl *eval.DSL, args []ir.Expr, x syntax.Node) ([]bound, 
 			default:
 				n, known := b.intValue(args[i])
 				if !known {
-					b.errorf(CodeConstant, x, "argument %d of '%s' must be a compile-time constant", i+1, dsl.Name)
+					b.errorf(CodeConstant, b.argumentOf(call, i, all[i].Name), "argument %d of '%s' must be a compile-time constant", i+1, dsl.Name)
 					return nil, false
 				}
-				out[i].value = &ir.ConstInt{Value: n, DType: ir.INDEX, Pos: b.at(x)}
+				out[i].value = &ir.ConstInt{Value: n, DType: ir.INDEX, Pos: b.at(call)}
 			}
 		}
 	}
@@ -433,4 +439,39 @@ func everyoneKnows(e ir.Expr) bool {
 		return known
 	})
 	return known
+}
+
+// bareKind is the kind of value that the annotation of an open parameter names: "" when it takes any.
+func (b *body) bareKind(dsl *eval.DSL, p *syntax.Param) string {
+	callee := &body{u: b.u, mode: JIT, file: dsl.File.Path, env: dsl.Env}
+	callee.names.push()
+	x := p.Annotation
+	if s, ok := x.(*syntax.Subscript); ok {
+		x = s.Index
+	}
+	if x == nil {
+		return ""
+	}
+	switch path := callee.symbol(x); path {
+	case "pl.Tensor", "pl.Tile":
+		return strings.TrimPrefix(path, "pl.")
+	}
+	return ""
+}
+
+// argumentOf is where a call gives parameter i, called name: by position, by name, or not at all (the whole call).
+func (b *body) argumentOf(call *syntax.Call, i int, name string) syntax.Node {
+	for _, k := range call.Keywords {
+		if k.Name == name {
+			return k.Value
+		}
+	}
+	switch b.symbol(call.Fun) {
+	case "pl.submit", "pl.spmd_submit":
+		i++ // after the kernel
+	}
+	if i < len(call.Args) {
+		return call.Args[i]
+	}
+	return call
 }

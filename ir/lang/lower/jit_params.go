@@ -27,10 +27,6 @@ func (b *body) jitParam(p *syntax.Param, x syntax.Expr, index int, out *paramete
 				WithHint("write %s: %s[[rows, cols], pl.FP32]", p.Name, path)
 			return true, false
 		}
-		if kindName(given.typ) != strings.TrimPrefix(path, "pl.") && path != "pld.DistributedTensor" {
-			b.errorf(CodeJIT, p, "missing inferred tensor metadata for parameter '%s': the argument is %s", p.Name, typeText(given.typ))
-			return true, false
-		}
 		out.typ = given.typ
 		return true, true
 	case "pl.Scalar":

@@ -424,7 +424,7 @@ func (b *body) submit(call *syntax.Call, path string) (*ir.Call, bool) {
 				return nil, false
 			}
 		}
-		if f, ok = b.instance(dsl, args, call.Args[0]); !ok {
+		if f, ok = b.instance(dsl, args, call, call.Args[0]); !ok {
 			return nil, false
 		}
 		args, noDep = dropFixed(f, args, noDep)

@@ -183,6 +183,9 @@ func (b *body) enum(x syntax.Expr, kind string, names []string) (string, bool) {
 		}
 	}
 	name, ok := strings.CutPrefix(path, "pl."+kind+".")
+	if !ok && b.unbound(x) {
+		return "", false
+	}
 	if !ok {
 		example := names[0]
 		if s, isText := b.staticString(x); isText {

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -105,6 +106,10 @@ func (b *body) annotation(x syntax.Expr) (ir.Type, bool) {
 		if d, known := ir.DTypeNamed(name); known {
 			return ir.Scalar(d), true // a bare dtype stands for a scalar
 		}
+	}
+	if call, called := b.dslCall(x); slices.Contains(typeNames, strings.TrimPrefix(called, "pl.")) || called == "pld.DistributedTensor" {
+		b.errorf(CodeAnnotation, call, "'%s' is a type, and types are not called", called).WithHint("write them with brackets: pl.Tensor[[rows, cols], pl.FP32]")
+		return nil, false
 	}
 	if path == "" {
 		b.errorf(CodeAnnotation, x, "'%s' is not a type of the DSL", dotted(x)).WithHint("types are pl.Tensor[[…], pl.DT], pl.Tile[…], pl.Scalar[pl.DT], pl.Array[N, pl.DT]")
