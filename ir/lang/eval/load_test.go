@@ -85,6 +85,32 @@ OUT = open("out.txt", "w")
 	}
 }
 
+// Where Go's regular expressions find something else than Python's, nothing is found at all.
+func TestRegexpsOfPythonAlone(t *testing.T) {
+	l, m := load(t, "a.py", `
+import re
+A = re.findall(r"\w+", "größe")
+B = re.findall(r"\d*", "1a")
+C = re.match(r"(a*)+", "aa").groups()
+D = re.compile(r"(?#words)a")
+E = re.compile("a").match("ba", 1)
+F = re.sub("(a)", r"\q", "a")
+try:
+    re.compile("(a")
+except re.error:
+    G = "bad"
+`)
+	expect(t, l, m, map[string]string{
+		"A": "poisoned: a regular expression with classes of characters for a text that is not ASCII",
+		"B": "poisoned: all matches of a regular expression that may match nothing",
+		"C": "poisoned: a regular expression that repeats what may be empty",
+		"D": "poisoned: the regular expression '(?#words)a'",
+		"E": "poisoned: a part of a text for Pattern.match",
+		"F": "poisoned: the escape \\q of a replacement",
+		"G": "'bad'",
+	})
+}
+
 // Imports in a circle see what is bound so far.
 func TestImportCycle(t *testing.T) {
 	l, m := load(t, "a.py", "X = 1\nimport b\nY = b.Z\n", "b.py", "import a\nZ = a.X + 1\nW = a.Y\n")

@@ -1,12 +1,15 @@
 package eval
 
 import (
+	"errors"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
 )
 
-// The module re, as far as Go's expressions can do the same: no look-around and no back references in patterns. Positions count characters.
+// The module re, as far as Go's expressions can do the same: no look-around and no back references in patterns. Where the two would find something else, the
+// value is unknown. Positions count characters.
 
 var (
 	patternClass = builtinClass("Pattern", objectClass, nil)
@@ -19,6 +22,10 @@ type pattern struct {
 	re     *regexp.Regexp
 	text   string
 	dollar bool // has a $ that means the end of the text
+	ascii  bool // has a class of characters, a boundary of words or a flag that Go knows of ASCII alone
+	empty  bool // may match nothing or something: after an empty match Python looks for another one at the same place
+	cost   int  // of a step through a text
+	self   *Instance
 }
 
 func (*pattern) value() {}
@@ -45,7 +52,7 @@ func reModule() map[string]Value {
 	})
 	m["escape"] = builtinFunc("escape", func(l *Loader, args []Value, kws []NamedValue) Value {
 		l.want("escape", args, kws, 1, 1)
-		return Str(regexp.QuoteMeta(l.argStr(args[0], "escape")))
+		return Str(reEscape.Replace(l.argStr(args[0], "escape")))
 	})
 	for name, op := range patternOps {
 		// re.f(pattern, …, flags=0) is re.compile(pattern, flags).f(…)
@@ -57,6 +64,14 @@ func reModule() map[string]Value {
 	}
 	return m
 }
+
+var reEscape = func() *strings.Replacer {
+	var pairs []string
+	for _, c := range "()[]{}?*+-|^$\\.&~# \t\n\r\v\f" {
+		pairs = append(pairs, string(c), `\`+string(c))
+	}
+	return strings.NewReplacer(pairs...)
+}()
 
 func (l *Loader) patternOf(v Value) *pattern {
 	i, _ := v.(*Instance)
@@ -72,6 +87,9 @@ func (l *Loader) compile(v, flags Value) Value {
 	if v == nil {
 		l.raise(excType, "missing required argument 'pattern'")
 	}
+	if _, ok := v.(Bytes); ok {
+		l.unknown("a regular expression of bytes")
+	}
 	text := l.argStr(v, "compile")
 	set := 0
 	if flags != nil {
@@ -80,44 +98,95 @@ func (l *Loader) compile(v, flags Value) Value {
 	if set&64 != 0 {
 		l.unknown("the flag re.VERBOSE")
 	}
-	translated, dollar := goPattern(l, text, set)
-	re, err := regexp.Compile(translated)
-	if err != nil {
-		l.raise(excRegexp, "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+	p := &pattern{text: text, ascii: set&2 != 0}
+	translated := p.translate(l, set)
+	tree, err := syntax.Parse(translated, syntax.Perl)
+	if err == nil {
+		p.re, err = regexp.Compile(translated)
 	}
-	i := &Instance{Class: patternClass}
-	i.attrs.set("regexp", &pattern{re, text, dollar})
-	i.attrs.set("pattern", Str(text))
-	return i
+	if err != nil {
+		var e *syntax.Error
+		if errors.As(err, &e) {
+			switch e.Code {
+			case syntax.ErrMissingBracket, syntax.ErrMissingParen, syntax.ErrUnexpectedParen, syntax.ErrTrailingBackslash, syntax.ErrMissingRepeatArgument:
+				l.raise(excRegexp, "%s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+			}
+		}
+		l.unknown("the regular expression '%s'", text) // Python may know what Go does not
+	}
+	nothing, something := p.widths(l, tree)
+	p.empty = nothing && something
+	if prog, err := syntax.Compile(tree.Simplify()); err == nil {
+		p.cost = len(prog.Inst)
+	}
+	groups := &Dict{}
+	for i, n := range p.re.SubexpNames() {
+		if n != "" {
+			groups.set(n, Str(n), MakeInt(int64(i)))
+		}
+	}
+	p.self = &Instance{Class: patternClass}
+	p.self.attrs.set("regexp", p)
+	p.self.attrs.set("pattern", Str(text))
+	p.self.attrs.set("groups", MakeInt(int64(p.re.NumSubexp())))
+	p.self.attrs.set("groupindex", groups)
+	return p.self
 }
 
-// goPattern writes a Python pattern in Go's syntax.
-func goPattern(l *Loader, text string, flags int) (translated string, dollar bool) {
+// widths reports whether an expression can match nothing, and whether it can match something.
+func (p *pattern) widths(l *Loader, re *syntax.Regexp) (nothing, something bool) {
+	switch re.Op {
+	case syntax.OpNoMatch:
+		return false, false
+	case syntax.OpLiteral, syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return false, true
+	}
+	nothing = re.Op != syntax.OpAlternate
+	for _, sub := range re.Sub {
+		n, s := p.widths(l, sub)
+		something = something || s
+		if re.Op == syntax.OpAlternate {
+			nothing = nothing || n
+		} else {
+			nothing = nothing && n
+		}
+		if n && s && (re.Op == syntax.OpStar || re.Op == syntax.OpPlus || re.Op == syntax.OpRepeat) { // how often, and what its groups keep, differs
+			l.unknown("a regular expression that repeats what may be empty")
+		}
+	}
+	if re.Op == syntax.OpStar || re.Op == syntax.OpQuest || re.Op == syntax.OpRepeat && re.Min == 0 {
+		nothing = true
+	}
+	return nothing, something
+}
+
+// pythonSpace are the characters of \s among those of ASCII, and those of \S.
+var pythonSpace = map[byte]string{'s': `\x09-\x0d\x1c-\x20`, 'S': `\x00-\x08\x0e-\x1b\x21-\x{10ffff}`}
+
+// translate writes the pattern in Go's syntax.
+func (p *pattern) translate(l *Loader, flags int) string {
+	text := p.text
 	var b strings.Builder
-	if flags&2 != 0 {
-		b.WriteString("(?i)")
-	}
-	if flags&8 != 0 {
-		b.WriteString("(?m)")
-	}
-	if flags&16 != 0 {
-		b.WriteString("(?s)")
+	for i, bit := range []int{2, 8, 16} {
+		if flags&bit != 0 {
+			b.WriteString([]string{"(?i)", "(?m)", "(?s)"}[i])
+		}
 	}
 	inSet := false
 	for i := 0; i < len(text); i++ {
 		rest := text[i:]
 		switch {
 		case rest[0] == '\\' && len(rest) > 1:
-			c := rest[1]
-			switch {
-			case c == 'Z':
-				b.WriteString(`\z`)
-			case !inSet && c >= '1' && c <= '9':
-				l.unknown("a regular expression with a back reference")
-			default:
+			s := p.escape(l, rest, inSet)
+			if s != "" {
+				b.WriteString(s)
+			} else {
 				b.WriteString(rest[:2])
 			}
 			i++
+			if digits := map[byte]int{'u': 4, 'U': 8}[rest[1]]; digits > 0 {
+				i += digits
+			}
 			continue
 		case rest[0] == '[':
 			if inSet {
@@ -134,16 +203,60 @@ func goPattern(l *Loader, text string, flags int) (translated string, dollar boo
 			continue
 		case rest[0] == ']':
 			inSet = false
-		case !inSet && (strings.HasPrefix(rest, "(?=") || strings.HasPrefix(rest, "(?!") || strings.HasPrefix(rest, "(?<=") || strings.HasPrefix(rest, "(?<!")):
+		case inSet:
+		case strings.HasPrefix(rest, "(?=") || strings.HasPrefix(rest, "(?!") || strings.HasPrefix(rest, "(?<=") || strings.HasPrefix(rest, "(?<!"):
 			l.unknown("a regular expression that looks ahead or behind")
-		case !inSet && (strings.HasPrefix(rest, "(?P=") || strings.HasPrefix(rest, "(?(")):
+		case strings.HasPrefix(rest, "(?P=") || strings.HasPrefix(rest, "(?("):
 			l.unknown("a regular expression with a back reference")
-		case !inSet && rest[0] == '$' && flags&8 == 0:
-			dollar = true
+		case strings.HasPrefix(rest, "(?"):
+			inline := rest[2 : 2+len(rest[2:])-len(strings.TrimLeft(rest[2:], "abcdefghijklmnopqrstuvwxyzLU-"))]
+			if strings.Trim(inline, "ims-") != "" {
+				l.unknown("a regular expression with the flags '%s'", inline)
+			}
+			p.ascii = p.ascii || strings.Contains(inline, "i")
+		case rest[0] == '{' && len(rest) > 1 && rest[1] == ',': // {,5} begins at 0
+			if n := strings.IndexByte(rest, '}'); n > 0 && strings.Trim(rest[2:n], "0123456789") == "" {
+				b.WriteString("{0")
+				continue
+			}
+		case rest[0] == '$' && flags&8 == 0:
+			p.dollar = true
 		}
 		b.WriteByte(rest[0])
 	}
-	return b.String(), dollar
+	return b.String()
+}
+
+// escape is what stands for the escape that text begins with, "" for itself.
+func (p *pattern) escape(l *Loader, text string, inSet bool) string {
+	switch c := text[1]; {
+	case c == 'Z':
+		return `\z`
+	case !inSet && c >= '1' && c <= '9':
+		l.unknown("a regular expression with a back reference")
+	case c == 's' || c == 'S':
+		p.ascii = true
+		if inSet {
+			return pythonSpace[c]
+		}
+		return "[" + pythonSpace[c] + "]"
+	case strings.IndexByte("dDwWbB", c) >= 0:
+		p.ascii = true
+	case c == 'u' || c == 'U':
+		n := 6
+		if c == 'U' {
+			n = 10
+		}
+		if len(text) >= n && strings.Trim(text[2:n], "0123456789abcdefABCDEF") == "" {
+			return `\x{` + text[2:n] + "}"
+		}
+		l.unknown("the escape \\%c of a regular expression", c)
+	case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
+		if strings.IndexByte("Aafnrtvx", c) < 0 || strings.HasPrefix(text[1:], "x{") {
+			l.unknown("the escape \\%c of a regular expression", c)
+		}
+	}
+	return ""
 }
 
 func newMatch(p *pattern, text string, at []int) Value {
@@ -153,7 +266,7 @@ func newMatch(p *pattern, text string, at []int) Value {
 	i := &Instance{Class: matchClass}
 	i.attrs.set("match", &match{p, text, at})
 	i.attrs.set("string", Str(text))
-	i.attrs.set("re", None)
+	i.attrs.set("re", p.self)
 	return i
 }
 
@@ -218,6 +331,10 @@ func (p *pattern) subject(l *Loader, v Value) string {
 	if p.dollar && strings.HasSuffix(s, "\n") { // where Python has another place to stop
 		l.unknown("'$' in a text that ends with a newline")
 	}
+	if p.ascii && strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+		l.unknown("a regular expression with classes of characters for a text that is not ASCII")
+	}
+	l.charge(len(s) / 64 * p.cost / 4)
 	return s
 }
 
@@ -242,6 +359,9 @@ func (p *pattern) anchored(l *Loader, v Value, whole bool) Value {
 
 func (p *pattern) all(l *Loader, v Value) []*match {
 	text := p.subject(l, v)
+	if p.empty && text != "" {
+		l.unknown("all matches of a regular expression that may match nothing")
+	}
 	var out []*match
 	for _, at := range p.re.FindAllStringSubmatchIndex(text, -1) {
 		out = append(out, &match{p, text, at})
@@ -257,7 +377,7 @@ func (p *pattern) replace(l *Loader, a []Value) *Tuple {
 	}
 	text, most := p.subject(l, a[1]), -1
 	if a[2] != nil && l.truth(a[2]) {
-		most = l.smallInt(a[2], "count must be an integer")
+		most = max(0, l.smallInt(a[2], "count must be an integer"))
 	}
 	var b strings.Builder
 	end, n := 0, 0
@@ -294,8 +414,16 @@ func (m *match) template(l *Loader, s string) string {
 		}
 		i++
 		switch c := s[i]; {
-		case c >= '0' && c <= '9':
-			put(MakeInt(int64(c - '0')))
+		case c >= '1' && c <= '9':
+			n := int64(c - '0')
+			if i+1 < len(s) && s[i+1] >= '0' && s[i+1] <= '9' {
+				if i+2 < len(s) && s[i+2] >= '0' && s[i+2] <= '7' {
+					l.unknown("a replacement with three digits")
+				}
+				i++
+				n = 10*n + int64(s[i]-'0')
+			}
+			put(MakeInt(n))
 		case c == 'g' && strings.Contains(s[i:], ">"):
 			name, _, _ := strings.Cut(s[i+1:], ">")
 			i += len(name) + 1
@@ -309,8 +437,12 @@ func (m *match) template(l *Loader, s string) string {
 			b.WriteByte('\n')
 		case c == 't':
 			b.WriteByte('\t')
-		default:
+		case c == '\\':
 			b.WriteByte(c)
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '0':
+			l.unknown("the escape \\%c of a replacement", c)
+		default: // no escape
+			b.WriteString(s[i-1 : i+1])
 		}
 	}
 	return b.String()
@@ -341,7 +473,7 @@ func init() {
 		"split": {[]string{"string", "maxsplit"}, func(l *Loader, p *pattern, a []Value) Value {
 			most, out, end := -1, &List{}, 0
 			if a[1] != nil && l.truth(a[1]) {
-				most = l.smallInt(a[1], "maxsplit must be an integer")
+				most = max(0, l.smallInt(a[1], "maxsplit must be an integer"))
 			}
 			text := l.argStr(a[0], "split")
 			for _, m := range p.all(l, a[0]) {
@@ -360,6 +492,9 @@ func init() {
 	}
 	for name, op := range patternOps {
 		patternClass.attrs.set(name, builtinFunc(name, func(l *Loader, args []Value, kws []NamedValue) Value {
+			if len(op.params) == 1 && len(args)+len(kws) > 2 {
+				l.unknown("a part of a text for Pattern.%s", name)
+			}
 			return op.fn(l, l.patternOf(args[0]), l.named(name, args[1:], kws, op.params...))
 		}))
 	}

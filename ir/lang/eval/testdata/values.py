@@ -251,6 +251,10 @@ re6 = [m.span() for m in re.finditer("ü+", "aüüb ü")]  #> [(1, 3), (5, 6)]
 re7 = re.fullmatch("ab?", "abc"), bool(re.search("B", "abc", re.I)), re.match("b", "ab")  #> (None, True, None)
 re8 = re.sub(r"\d+", lambda m: str(int(m[0]) * 2), "3 4"), re.subn("x", "", "axbx")  #> ('6 8', ('ab', 2))
 re9 = re.split(r"([+-])", "1+2-3", maxsplit=1), re.findall("[]x[]+", "a[x]b")  #> (['1', '+', '2-3'], ['[x]'])
+re10 = re.sub("a", r"\.\\", "a"), re.escape("a-b c.d"), re.sub("(a)", r"\1\n", "a"), re.split(",", "a,b", maxsplit=-1)  #> ('\\.\\', 'a\\-b\\ c\\.d', 'a\n', ['a,b'])
+re11 = re.findall("a{,2}b", "aaab"), re.findall(r"\s", "a\x0b\x1c "), re.split(r"\b", "a b"), re.sub("^", "> ", "a\nb", flags=re.M)  #> (['aab'], ['\x0b', '\x1c', ' '], ['', 'a', ' ', 'b', ''], '> a\n> b')
+re12 = re.match("(a)(b)(c)(d)(e)(f)(g)(h)(i)(j)", "abcdefghij").re.groups, re.sub("(a)(b)(c)(d)(e)(f)(g)(h)(i)(j)", r"\10", "abcdefghij")  #> (10, 'j')
+re13 = re.findall(r"[\u4e00-\u9fa5]", "a中"), re.match(r"[^\S,]+", " ,").end()  #> (['中'], 1)
 js1 = json.loads('{"b": [1, 2.5, true, null], "a": {"n": 12345678901234567890, "s": "\\u00e9"}}')  #> {'b': [1, 2.5, True, None], 'a': {'n': 12345678901234567890, 's': 'é'}}
 try:
     js2 = json.loads("[1,")
