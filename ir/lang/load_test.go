@@ -223,6 +223,41 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
+// Inline functions assign names of their callers. Arguments are what they were at the call all the same, also when a function that is called there assigns what
+// they read.
+func TestInlineArguments(t *testing.T) {
+	u, ds := load(`import pypto.language as pl
+
+@pl.inline
+def inner(a):
+    t = a * 2
+    return t
+
+@pl.inline
+def outer(a, b):
+    u = inner(b)
+    return u + a
+
+@pl.function(type=pl.FunctionType.InCore)
+def k(n: pl.Scalar[pl.INDEX], x: pl.Tensor[[64], pl.INT32], y: pl.Out[pl.Tensor[[64], pl.INT32]]):
+    t = n + 1
+    r = outer(t + 5, n)
+    t = n + 1
+    s = outer(t, n)
+    y = pl.store(pl.load(x, [r], [16]), [s], y)
+    return y
+`)
+	if len(ds) > 0 {
+		t.Fatal(ds)
+	}
+	text := ir.Print(u.Programs[0], ir.PrintOptions{Concise: true})
+	for _, want := range []string{"a = t + 5\n", "r = u + a\n", "a_1 = t\n", "s = u + a_1\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
 // A standalone function that a program calls belongs to that program; the others make one of their own.
 func TestStandaloneFunctions(t *testing.T) {
 	u, errs := load(`import pypto.language as pl

@@ -2,12 +2,12 @@ package lower
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ir/lang/eval"
 	"github.com/ptobuild/ptobuild/ir/lang/syntax"
-	"strings"
 )
 
 // body reads one function: its signature, then its statements.

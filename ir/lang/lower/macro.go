@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -106,28 +107,6 @@ func (b *body) macroValue(call *syntax.Call, dsl *eval.DSL) (ir.Expr, bool) {
 // macroLocals are the names that the @pl.inline functions called in a statement assign; nil when it calls fewer than two.
 func (b *body) macroLocals(s syntax.Stmt) map[string]bool {
 	names, seen, n := map[string]bool{}, map[*eval.DSL]bool{}, 0
-	var collect func(dsl *eval.DSL)
-	collect = func(dsl *eval.DSL) {
-		if seen[dsl] {
-			return
-		}
-		seen[dsl] = true
-		for name := range assigned(dsl.Func.Body) {
-			names[name] = true
-		}
-		for _, s := range dsl.Func.Body {
-			syntax.Walk(s, func(x syntax.Node) bool {
-				if c, ok := x.(*syntax.Call); ok {
-					if v, d := dsl.Env.Eval(c.Fun); d == nil {
-						if inner, ok := v.(*eval.DSL); ok && inner.Kind == eval.Inline && inner.Func != nil {
-							collect(inner)
-						}
-					}
-				}
-				return true
-			})
-		}
-	}
 	syntax.Walk(s, func(x syntax.Node) bool {
 		if x, nested := x.(syntax.Stmt); nested && x != s {
 			return false
@@ -137,7 +116,7 @@ func (b *body) macroLocals(s syntax.Stmt) map[string]bool {
 				v, _ := b.tryEval(c.Fun)
 				if dsl, ok := v.(*eval.DSL); ok && dsl.Kind == eval.Inline && dsl.Func != nil {
 					n++
-					collect(dsl)
+					assignedByMacro(dsl, names, seen)
 				}
 			}
 		}
@@ -147,6 +126,35 @@ func (b *body) macroLocals(s syntax.Stmt) map[string]bool {
 		return nil
 	}
 	return names
+}
+
+// assignedByMacro adds the names that an @pl.inline function and those that it calls assign, with true for those of parameters.
+func assignedByMacro(dsl *eval.DSL, names map[string]bool, seen map[*eval.DSL]bool) {
+	if seen[dsl] {
+		return
+	}
+	seen[dsl] = true
+	own := map[string]bool{}
+	for _, p := range params(dsl.Func, false) {
+		own[p.Name] = true
+	}
+	for name := range assigned(dsl.Func.Body) {
+		if old, ok := names[name]; !ok || old {
+			names[name] = own[name]
+		}
+	}
+	for _, s := range dsl.Func.Body {
+		syntax.Walk(s, func(x syntax.Node) bool {
+			if c, ok := x.(*syntax.Call); ok {
+				if v, d := dsl.Env.Eval(c.Fun); d == nil {
+					if inner, ok := v.(*eval.DSL); ok && inner.Kind == eval.Inline && inner.Func != nil {
+						assignedByMacro(inner, names, seen)
+					}
+				}
+			}
+			return true
+		})
+	}
 }
 
 // readsAny reports that an expression reads what one of these names means now.
@@ -205,10 +213,10 @@ func (b *body) expandMacro(call *syntax.Call, dsl *eval.DSL, used bool) ([]ir.Ex
 		return nil, false
 	}
 	args := make([]ir.Expr, len(call.Args))
-	inside := make(map[string]bool)
-	for n := range assigned(dsl.Func.Body) {
-		inside[n] = true
-	}
+	inside := map[string]bool{}
+	assignedByMacro(dsl, inside, map[*eval.DSL]bool{})
+	locals := maps.Clone(inside)
+	maps.DeleteFunc(locals, func(_ string, param bool) bool { return param }) // parameters have their own variables
 	ok := true
 	for i, a := range call.Args {
 		e, good := b.expr(a)
@@ -216,7 +224,8 @@ func (b *body) expandMacro(call *syntax.Call, dsl *eval.DSL, used bool) ([]ir.Ex
 			ok = false
 			continue
 		}
-		if _, isVar := e.(*ir.Var); !isVar && (b.readsAny(e, inside) || !b.isPure(e)) { // computed once, before the body
+		_, isVar := e.(*ir.Var)
+		if isVar && b.readsAny(e, locals) || !isVar && (b.readsAny(e, inside) || !b.isPure(e)) { // computed once, before the body
 			v := b.temp(formal[i].Name, e.Type(), b.at(a))
 			b.emit(&ir.Assign{Var: v, Value: e, Pos: b.at(a)})
 			e = v
