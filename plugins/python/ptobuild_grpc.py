@@ -218,7 +218,9 @@ class Connection:
                 self.send(self.HEADERS, 5, stream, trailers)
 
 
-def _percent(text): return "".join(chr(x) if 32 <= x < 127 and x != 37 else "%%%02X" % x for x in text.encode())
+def _percent(text):
+    "A message as a header has it; headers must fit into one frame."
+    return "".join(chr(x) if 32 <= x < 127 and x != 37 else "%%%02X" % x for x in text.encode(errors="replace")[:4000].decode(errors="ignore").encode())
 
 
 def _header(name, value): return b"\x00" + _hpack_int(len(name), 127) + name.encode() + _hpack_int(len(value), 127) + value.encode()

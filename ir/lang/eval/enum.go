@@ -127,8 +127,8 @@ func (l *Loader) enumMembers(c *Class) []Value {
 }
 
 func (l *Loader) enumByValue(c *Class, args []Value, kws []NamedValue) Value {
-	if len(c.fields) == 0 && len(args) == 2 {
-		return l.enumOf(c, args)
+	if len(c.fields) == 0 && len(args)+len(kws) >= 2 {
+		return l.enumOf(c, l.named(c.Name, args, kws, "value", "names", "module", "qualname", "type", "start", "boundary"))
 	}
 	l.want(c.Name, args, kws, 1, 1)
 	if m, ok := args[0].(*Instance); ok && m.Class == c {
@@ -145,18 +145,34 @@ func (l *Loader) enumByValue(c *Class, args []Value, kws []NamedValue) Value {
 
 // enumOf is Enum("Name", "A B C"): a new class with these members.
 func (l *Loader) enumOf(base *Class, args []Value) Value {
+	if args[0] == nil || args[1] == nil {
+		l.raise(excType, "missing required argument 'names'")
+	}
+	if args[4] != nil || args[6] != nil {
+		l.unknown("the arguments 'type' and 'boundary' of an Enum made by a call")
+	}
 	c := &Class{Name: l.argStr(args[0], "Enum"), bases: []*Class{base}, enum: true, module: l.module}
 	c.mro, _ = linearize(c)
 	next, step := MakeInt(1), func(i Int) Int { return i.add(MakeInt(1)) }
+	if args[5] != nil {
+		next = l.toInt(args[5], "start must be an integer")
+	}
 	if c.isFlag() {
 		step = func(i Int) Int { return MakeInt(1).shift(i.bits()) }
 	}
 	add := func(name, v Value) { c.attrs.set(l.argStr(name, "Enum"), v) }
+	auto := func(name Value) {
+		if c.is(strClass) { // as enum.auto() has it
+			add(name, Str(strings.ToLower(l.argStr(name, "Enum"))))
+			return
+		}
+		add(name, next)
+		next = step(next)
+	}
 	switch v := args[1].(type) {
 	case Str:
 		for _, n := range strings.Fields(strings.ReplaceAll(string(v), ",", " ")) {
-			add(Str(n), next)
-			next = step(next)
+			auto(Str(n))
 		}
 	case *Dict:
 		for k, e := range v.All() {
@@ -168,8 +184,7 @@ func (l *Loader) enumOf(base *Class, args []Value) Value {
 				add(t.Elems[0], t.Elems[1])
 				continue
 			}
-			add(e, next)
-			next = step(next)
+			auto(e)
 		}
 	}
 	l.makeEnum(c)

@@ -182,11 +182,11 @@ func (l *Loader) with(fr *frame, s *syntax.With, result *Value) flow {
 	}
 	var open []entered
 	for _, it := range s.Items {
+		var v Value
 		if fr.lenient {
 			if ExpectsFailure(it.Context) {
 				return next
 			}
-			var v Value
 			flt := l.attempt(func() { v = l.eval(fr, it.Context) })
 			if _, ok := v.(*Instance); !ok {
 				if flt == nil {
@@ -197,8 +197,9 @@ func (l *Loader) with(fr *frame, s *syntax.With, result *Value) flow {
 				}
 				continue
 			}
+		} else {
+			v = l.eval(fr, it.Context)
 		}
-		v := l.eval(fr, it.Context)
 		l.at(fr, it.Context)
 		i, ok := v.(*Instance)
 		if !ok {

@@ -1,6 +1,9 @@
 package eval
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Files that programs read. They go through Options.ReadFile like modules, so a build knows them as its inputs; nothing can be written.
 
@@ -19,18 +22,41 @@ func (l *Loader) open(args []Value, kws []NamedValue) Value {
 	if strings.ContainsAny(mode, "wax+") {
 		l.unknown("a file that is opened for writing: module code can only read files")
 	}
-	return l.reader(l.pathText(a[0]), strings.Contains(mode, "b"))
-}
-
-func (l *Loader) reader(path string, binary bool) Value {
+	path := l.pathText(a[0])
 	f := &Instance{Class: fileClass}
 	f.attrs.set("name", Str(path))
-	var rest Value = Str(l.contents(path))
-	if binary {
-		rest = Bytes(rest.(Str))
+	if strings.Contains(mode, "b") {
+		f.attrs.set("rest", Bytes(l.contents(path)))
+		return f
 	}
-	f.attrs.set("rest", rest)
+	if a[5] != nil && a[5] != None {
+		l.unknown("the argument 'newline' of open")
+	}
+	encoding := ""
+	if a[3] != nil && a[3] != None {
+		encoding = l.argStr(a[3], "open")
+	}
+	f.attrs.set("rest", Str(l.fileText(path, encoding)))
 	return f
+}
+
+// fileText is the text that a file holds, its lines ended by newlines alone.
+func (l *Loader) fileText(path, encoding string) string {
+	s := l.contents(path)
+	switch encoding = strings.ReplaceAll(strings.ToLower(encoding), "_", "-"); encoding {
+	case "", "utf-8", "utf8", "utf-8-sig":
+		if !utf8.ValidString(s) {
+			l.unknown("the text of %s, which is not UTF-8", path)
+		}
+		if encoding == "utf-8-sig" {
+			s = strings.TrimPrefix(s, "\ufeff")
+		}
+	default:
+		if strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+			l.unknown("the text of %s in the encoding %s", path, encoding)
+		}
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 }
 
 // contents is what a file holds.

@@ -53,6 +53,9 @@ func (l *Loader) fromJSON(text string) Value {
 		err = errors.New("the text ends too early")
 	}
 	line := 1 + strings.Count(text[:min(int(d.InputOffset()), len(text))], "\n")
+	if strings.Contains(text, "NaN") || strings.Contains(text, "Infinity") { // Python may read them
+		l.unknown("JSON with NaN or Infinity")
+	}
 	l.throw(newException(excJSON, Str("line "+itoa(line)+": "+err.Error())))
 	return nil
 }

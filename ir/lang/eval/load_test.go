@@ -72,12 +72,13 @@ try:
     EXTRA = json.loads((HERE / "local.json").read_text())
 except FileNotFoundError:
     EXTRA = {}
+DOS = open(HERE / "dos.txt").read(), (HERE / "dos.txt").read_text(encoding="utf-8"), (HERE / "dos.txt").read_bytes()
 X = CFG["hidden"] // CFG["tile"][0], TEXT, LINES, EXTRA
 OUT = open("out.txt", "w")
-`, "k/model.json", `{"hidden": 5120, "tile": [16, 64]}`, "k/notes.txt", "one\ntwo\n")
-	expect(t, l, m, map[string]string{"X": "(320, ['one', 'two'], ['one', 'two'], {})",
+`, "k/model.json", `{"hidden": 5120, "tile": [16, 64]}`, "k/notes.txt", "one\ntwo\n", "k/dos.txt", "a\r\nb\r")
+	expect(t, l, m, map[string]string{"DOS": `('a\nb\n', 'a\nb\n', b'a\r\nb\r')`, "X": "(320, ['one', 'two'], ['one', 'two'], {})",
 		"OUT": "poisoned: a file that is opened for writing: module code can only read files"})
-	if got, want := l.Files(), []string{"k/main.py", "k/model.json", "k/notes.txt"}; !slices.Equal(got, want) {
+	if got, want := l.Files(), []string{"k/main.py", "k/model.json", "k/notes.txt", "k/dos.txt"}; !slices.Equal(got, want) {
 		t.Errorf("files read: %v, want %v", got, want)
 	}
 	if got := l.Missing(); !slices.Contains(got, "k/local.json") {

@@ -182,9 +182,13 @@ func (l *Loader) pathAttr(x *Path, name string) (Value, bool) {
 	case "is_dir":
 		return method(func([]Value) Value { _, d := l.exists(x.s); return Bool(d) })
 	case "read_text":
-		return method(func([]Value) Value {
-			return Str(l.contents(x.s))
-		})
+		return builtinFunc(name, func(l *Loader, args []Value, kws []NamedValue) Value {
+			encoding := ""
+			if a := l.named(name, args, kws, "encoding", "errors", "newline"); a[0] != nil && a[0] != None {
+				encoding = l.argStr(a[0], name)
+			}
+			return Str(l.fileText(x.s, encoding))
+		}), true
 	case "read_bytes":
 		return method(func([]Value) Value { return Bytes(l.contents(x.s)) })
 	case "open":

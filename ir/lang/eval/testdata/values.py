@@ -272,5 +272,7 @@ class Bits(enum.IntFlag):
 bits = [int(b) for b in (Bits.R, Bits.W, Bits.RW, Bits.X)]  #> [1, 2, 3, 4]
 Kinds = enum.Enum("Kinds", "A B")
 kinds = [(k.name, k.value) for k in Kinds], Kinds(2).name, Kinds["A"].value  #> ([('A', 1), ('B', 2)], 'B', 1)
+States = enum.Enum("States", ["OFF", "ON"], start=0, module=__name__)
+states = [s.value for s in States], [s.value for s in enum.StrEnum("Words", "Ab C")]  #> ([0, 1], ['ab', 'c'])
 Sizes = enum.IntEnum("Sizes", {"S": 16, "L": 64})
 sizes = Sizes.L + 1, [int(s) for s in Sizes]  #> (65, [16, 64])
