@@ -47,7 +47,7 @@ func (r *round) compare() {
 		for ui := range units {
 			u := &units[ui]
 			if r.loadAgain(u) ||
-				slices.ContainsFunc(u.Targets, func(t state.Target) bool { return t.Key == (state.Digest{}) || t.Moved }) {
+				slices.ContainsFunc(u.Targets, func(t state.Target) bool { return !t.Built() }) {
 				r.affected[si] = true
 			}
 		}

@@ -147,6 +147,7 @@ func (r *round) source(src *sourceNow, of int) {
 			t := &u.Targets[i]
 			l := Label{trimPy(src.path), t.Func}
 			if !selectsTarget(r.ps, l) {
+				t.Behind = t.Key != r.targetKey(l, t).Hash
 				continue
 			}
 			if first := seen[t.Func]; first != nil {

@@ -123,9 +123,9 @@ func (r *round) sourceState(src *sourceNow, table *fileTable) state.Source {
 			u.Targets = append(u.Targets, u.lost...)
 			now.Units = append(now.Units, u.Unit)
 		}
-	case src.old != nil && table.kept && !r.affected[src.at]:
+	case src.old != nil && table.kept && r.same && !r.affected[src.at]:
 		now.Units = src.old.Units
-	case src.old != nil: // it was not asked for
+	case src.old != nil: // it was not asked for, or the build ended before
 		now.Units = slices.Clone(src.old.Units)
 		for ui := range now.Units {
 			u := &now.Units[ui]
@@ -133,7 +133,7 @@ func (r *round) sourceState(src *sourceNow, table *fileTable) state.Source {
 			u.Inputs = make([]int32, 0, len(inputs))
 			for _, n := range inputs {
 				at, ok := table.use(old.Files[n].Path)
-				if !ok || r.affected[src.at] || table.files[at].Digest != old.Files[n].Digest {
+				if !ok || !r.same || r.affected[src.at] || table.files[at].Digest != old.Files[n].Digest {
 					u.Stale = true
 				}
 				if ok {

@@ -537,3 +537,37 @@ func TestKeysHaveNoPlace(t *testing.T) {
 		}
 	}
 }
+
+// What a build of a part leaves out is not taken for built by the next one: neither another function of a source that it loaded, nor another source when a setting
+// changed.
+func TestPartsLeftOutAreBuiltLater(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		change  func(s *site)
+		behind  string // a source that is left out, or with a function that is
+		written string // by a build of everything
+	}{
+		{"another function", func(s *site) {
+			s.write("a.py", strings.TrimSuffix(program, "        return o\n")+"        o = self.k(b, o)\n        return o\n")
+		}, "a.py", "//a:two"},
+		{"its place", func(s *site) { s.write("a.py", strings.Replace(program, "    def two", "\n    def two", 1)) }, "a.py", "//a:two"},
+		{"a setting", func(s *site) { s.write(ConfigName, s.read(ConfigName)+"[build]\nprofile = \"simpler-next\"\n") }, "sub/b.py", "//a:two //sub/b:one //sub/b:two"},
+	} {
+		s := newSite(t)
+		s.build()
+		c.change(s)
+		s.build("//a:one")
+		session, err := OpenSession(s.root, os.Args[0], func(string) string { return "tool" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		session.look(nil)
+		if !slices.ContainsFunc(session.known, func(k state.Known) bool { return k.Source == c.behind && !k.Built }) {
+			t.Errorf("%s: a glance shows all of %s as built", c.name, c.behind)
+		}
+		session.Close()
+		if r := s.build(); written(r) != c.written || !maps.Equal(s.outputs(), s.clean()) {
+			t.Errorf("%s: a build of everything wrote %q", c.name, written(r))
+		}
+	}
+}

@@ -21,6 +21,7 @@ func (r *round) target(src *sourceNow, u *unitNow, i int) (Outcome, diag.List) {
 	out := Outcome{Label: Label{trimPy(src.path), t.Func}}
 	dir := outputDir{root: r.s.root, abs: r.s.Root, rel: out.Output()}
 	key := r.targetKey(out.Label, t)
+	t.Behind = false
 	why := "it is new"
 	switch {
 	case t.Build == 0:

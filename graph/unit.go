@@ -75,7 +75,7 @@ func (r *round) unit(src *sourceNow, v *variant) *unitNow {
 // stale says why a unit has to be loaded again, "" when it has not.
 func (r *round) stale(u *state.Unit, v *variant) string {
 	if u.Stale {
-		return "its last build did not end well"
+		return "its last build did not end well, or was not asked for it"
 	}
 	if u.Key != r.unitKey(v, u.Env, u.Plugins) {
 		return "ptobuild itself, a plugin or a setting changed"

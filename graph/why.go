@@ -62,6 +62,9 @@ func (s *Session) Explain(ps []Pattern) []Explanation {
 				if u.Stale {
 					e.Now = append(e.Now, "its source has to be loaded again: the last build of it did not end well, or was not asked for it")
 				}
+				if t.Behind {
+					e.Now = append(e.Now, "it or a setting changed, and the last build was not asked for it")
+				}
 				if lost[state.TargetAt{Source: si, Unit: ui, Target: ti}] {
 					e.Now = append(e.Now, "an output was changed or removed")
 				}

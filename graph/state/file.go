@@ -14,7 +14,7 @@ import (
 // varints, texts have their length before them, texts that repeat are written once.
 const (
 	magic   = "ptostate"
-	version = 5
+	version = 6
 	header  = len(magic) + 12
 )
 
@@ -250,6 +250,7 @@ func (c *coder) target(t *Target) {
 	c.digest(&t.Closure)
 	c.stamp((*Stamp)(&t.Places))
 	c.flag(&t.Moved)
+	c.flag(&t.Behind)
 	c.shared(&t.Changed)
 	c.digest(&t.Key)
 	c.digest(&t.Interface)

@@ -59,7 +59,7 @@ func (s *State) glance() []byte {
 			c.length(len(u.Targets))
 			for ti := range u.Targets {
 				t := &u.Targets[ti]
-				built := t.Key != Digest{}
+				built := t.Built()
 				c.text(&t.Func)
 				c.flag(&built)
 				c.bytes(&t.Warnings)

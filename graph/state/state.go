@@ -56,7 +56,7 @@ type Source struct {
 // Unit is a source as it was loaded in one way.
 type Unit struct {
 	Variant  string
-	Stale    bool     // it has to be loaded again: its sources have errors, or changed without it being asked for
+	Stale    bool     // it has to be loaded again: its sources have errors, or they or a setting changed without it being asked for
 	Key      Digest   // of everything but files that decided what was loaded
 	Env      []string // variables that it asked for; their values are in Key
 	Plugins  []string // whose ops it has; what they are is in Key
@@ -87,6 +87,7 @@ type Target struct {
 	// Since the outputs were made: does it stand elsewhere, and which functions of the closure changed.
 	Moved   bool
 	Changed string
+	Behind  bool   // it, or how it is built, changed without it being asked for
 	Key     Digest // of the action that made the outputs; zero: none did
 	// Interface covers what the C++ was printed from: equal ones have equal C++.
 	Interface Digest
@@ -99,6 +100,9 @@ type Target struct {
 	Ran       Steps  // what ran then; the rest came from the cache
 	Build     uint64 // number of that build
 }
+
+// Built reports that the outputs are those of what the source was when it was looked at last.
+func (t *Target) Built() bool { return t.Key != Digest{} && !t.Moved && !t.Behind }
 
 // Steps are the parts of making the outputs of a target.
 type Steps uint8
