@@ -98,12 +98,12 @@ func (s *Session) needs(b *Builder, req Request) ([]targetNeeds, diag.List) {
 	old := s.read(nil)
 	r := &round{s: s, b: b, opt: BuildOptions{Request: req}, files: newFiles(s)}
 	r.compare()
-	if sources, ds := r.findSources(); !r.same || len(ds) > 0 || len(sources) != len(old.Sources) {
+	sources, ds := r.findSources()
+	if !r.same || len(ds) > 0 || !slices.EqualFunc(sources, old.Sources, func(path string, s state.Source) bool { return path == s.Path }) {
 		targets, ds := b.Targets(nil)
 		return needsOf(targets), ds
 	}
 	var out []targetNeeds
-	var ds diag.List
 	for si := range old.Sources {
 		src := &old.Sources[si]
 		if slices.ContainsFunc(src.Units, func(u state.Unit) bool { return r.loadAgain(&u) }) || len(src.Units) == 0 {

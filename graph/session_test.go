@@ -445,6 +445,12 @@ func TestQueryLoadsWhatChanged(t *testing.T) {
 	if got, read := query("rdeps(config.py)"); got != "//a:two //a:uno //sub/b:one //sub/b:two config.py " || read != "a.py config.py" {
 		t.Errorf("after an edit: %q, read %q", got, read)
 	}
+	if err := os.Rename(s.abs("a.py"), s.abs("z.py")); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := query("rdeps(config.py)"); got != "//sub/b:one //sub/b:two //z:two //z:uno config.py " {
+		t.Errorf("after a renaming: %q", got)
+	}
 	s.write("c.py", program)
 	if got, _ := query("//c/..."); got != "//c:k //c:one //c:two " && got != "//c:one //c:two " {
 		t.Errorf("a new source: %q", got)

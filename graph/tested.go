@@ -66,7 +66,7 @@ func sameFiles(a, b []state.File) bool {
 	return slices.EqualFunc(a, b, func(x, y state.File) bool { return x.Path == y.Path && x.Digest == y.Digest })
 }
 
-// noteTest remembers how a test came to its verdict. known says that in is all that decides it; otherwise it is nil.
+// noteTest remembers how a test came to its verdict. in is all that decides it, nil when that is not known.
 func (s *Session) noteTest(v *Verdict, in *testInputs, rerun bool) {
 	old := s.read(nil)
 	now := state.Test{Name: v.Test, Compiled: v.Compiled, Target: v.Target, Passed: v.Passed, Ran: !v.Cached}

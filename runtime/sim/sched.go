@@ -270,7 +270,6 @@ func (r *Runtime) skip(t *task) bool {
 	return true
 }
 
-// holds evaluates a predicate: the element's bits are sign-extended whatever its type, as the scheduler does.
 // Operand is what the scheduler read for the predicate of a task, at its dispatch.
 type Operand struct {
 	Task  int
@@ -284,7 +283,7 @@ func (r *Runtime) Operands() []Operand {
 	return slices.SortedFunc(slices.Values(r.operands), func(a, b Operand) int { return cmp.Compare(a.Task, b.Task) })
 }
 
-// operand reads the element that a predicate is about.
+// operand reads the element that a predicate is about: its bits are sign-extended whatever its type, as the scheduler does.
 func (r *Runtime) operand(p *predicate) int64 {
 	b := r.mem.Bytes(p.addr, uint64(p.dtype.Bytes()))
 	v := int64(load(b))
