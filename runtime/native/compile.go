@@ -148,13 +148,10 @@ func (t *Toolchain) Compile(ctx context.Context, name string, src []byte) ([]byt
 	return t.object(ctx, name, withEntry(src, ""), "c++", headers())
 }
 
-// streamFlags spare code that does not need it the header that costs more than all others.
-func streamFlags(src []byte) []string {
-	if bytes.Contains(src, []byte("stringstream")) {
-		return nil
-	}
-	return []string{"-DPTO_NO_SSTREAM"}
-}
+// noStreams spares code that does not name a stream, in the source or in a header of the workspace, the header that costs more than all others.
+var noStreams = []string{"-DPTO_NO_SSTREAM"}
+
+const streamName = "stringstream"
 
 // withEntry adds to an orchestration what the tool calls in it.
 func withEntry(src []byte, entry string) []byte {
@@ -206,18 +203,34 @@ func (t *Toolchain) preprocess(ctx context.Context, root, name, entry string, di
 	} else {
 		args, input = append(args, "-iquote", filepath.Dir(input)), "-"
 	}
-	args = append(args, streamFlags(src)...)
-	cmd := t.command(ctx, dir, append(args, "-x", "c++", input)...)
-	cmd.Dir = root
-	if changed != nil {
-		cmd.Stdin = io.MultiReader(strings.NewReader("# 1 \""+name+"\"\n"), bytes.NewReader(changed))
+	run := func(more []string) error {
+		cmd := t.command(ctx, dir, slices.Concat(args, more, []string{"-x", "c++", input})...)
+		cmd.Dir = root
+		if changed != nil {
+			cmd.Stdin = io.MultiReader(strings.NewReader("# 1 \""+name+"\"\n"), bytes.NewReader(changed))
+		}
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		if err := cmd.Run(); err != nil {
+			return t.failed(ctx, err, func() error { return compilerErrors(name, stderr.String()) })
+		}
+		text, reads = preprocessed(stdout.Bytes(), dir+"/")
+		return nil
 	}
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return nil, nil, t.failed(ctx, err, func() error { return compilerErrors(name, stderr.String()) })
+	names := func(file string) bool { // a stream
+		b, _ := os.ReadFile(filepath.Join(root, filepath.FromSlash(file))) // the compiler has just read it
+		return bytes.Contains(b, []byte(streamName))
 	}
-	text, reads = preprocessed(stdout.Bytes(), dir+"/")
+	var more []string
+	if !bytes.Contains(src, []byte(streamName)) {
+		more = noStreams
+	}
+	if err = run(more); err == nil && more != nil && slices.ContainsFunc(reads, names) {
+		err = run(nil)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
 	return withEntry(text, entry), reads, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -208,5 +209,32 @@ void aicpu_orchestration_entry(const L2TaskArgs& args) { L0TaskArgs a; a.add_ino
 		case want > 2 && (d == nil || d.Code != sim.CodeArity || d.Span.File != "o.cpp"):
 			t.Errorf("%d of 2: %v", want, d)
 		}
+	}
+}
+
+// A stream in a header of the workspace brings its standard header with it, as one in the source does.
+func TestStreamsInHeaders(t *testing.T) {
+	tc, err := FindToolchain("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"util.h": "inline std::string name(uint32_t n) { std::ostringstream s; s << n; return s.str(); }\n",
+		"o.cpp": `#include "pto_orchestration_api.h"
+#include "util.h"
+void aicpu_orchestration_entry(const L2TaskArgs& args) { rt_report_fatal(1, "%s", name(args.tensor_count()).c_str()); }
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, reads, err := tc.Preprocess(context.Background(), root, "o.cpp", "", nil)
+	if err != nil || !slices.Equal(reads, []string{"o.cpp", "util.h"}) {
+		t.Fatal(reads, err)
+	}
+	if _, err := tc.CompilePreprocessed(context.Background(), "o.cpp", text); err != nil {
+		t.Error(err)
 	}
 }
