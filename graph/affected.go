@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -17,7 +19,7 @@ func (r *round) compare() {
 	old, changes := r.s.old, r.s.changes
 	r.affected, r.dirs, r.touched = make([]bool, len(old.Sources)), map[string]bool{}, map[state.TargetAt]bool{}
 	config, ok := old.Find(ConfigName)
-	r.same = ok && r.files.same(config) && !r.b.pluginsLost && old.Exe == r.s.stamp && old.Tool == r.s.tool && old.Request == r.opt.Request.digest()
+	r.same = ok && r.files.same(config) && !r.b.pluginsLost && old.Exe == r.s.stamp && old.Tool == r.s.tool && old.Request == r.request()
 	if deps := r.b.WS.pluginDeps; deps != nil {
 		for name, sum := range deps.files {
 			i, was := old.Find(name)
@@ -52,6 +54,16 @@ func (r *round) compare() {
 			}
 		}
 	}
+}
+
+// request covers what the command line says, and the plugins that it brings: Pto.toml knows nothing of these.
+func (r *round) request() state.Digest {
+	digest := r.opt.Request.digest()
+	if dev := r.b.WS.PluginDev; len(dev) > 0 {
+		b, _ := json.Marshal(dev) // cannot fail: strings; maps are sorted
+		return sha256.Sum256(append(b, digest[:]...))
+	}
+	return digest
 }
 
 // loadAgain reports that what loading a unit read is not what it was.

@@ -58,10 +58,3 @@ func (b *Builder) pluginsIn(programs ...*ir.Program) []string {
 	slices.Sort(names)
 	return names
 }
-
-// union merges two sorted lists.
-func union(a, b []string) []string {
-	all := slices.Concat(a, b)
-	slices.Sort(all)
-	return slices.Compact(all)
-}

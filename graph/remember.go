@@ -15,7 +15,7 @@ import (
 // remember makes the state of what the build found. partial says that there were reports that belong to no source.
 func (r *round) remember(partial bool) {
 	old := r.s.old
-	st := &state.State{Tool: r.s.tool, Exe: r.s.stamp, Request: r.opt.Request.digest(), Builds: old.Builds, Tests: old.Tests,
+	st := &state.State{Tool: r.s.tool, Exe: r.s.stamp, Request: r.request(), Builds: old.Builds, Tests: old.Tests,
 		Partial: partial || r.b.pluginsLost || len(r.b.PluginNotes) > 0}
 	if len(r.report.Ran) > 0 {
 		st.Builds = r.build
