@@ -276,6 +276,21 @@ func (s *Session) Targets(ps []Pattern) []*Target {
 	return out
 }
 
+// inputsOf lists the files that loading a source read the last time.
+func (s *Session) inputsOf(source string) (files []string) {
+	old := s.read(nil)
+	i, ok := slices.BinarySearchFunc(old.Sources, source, func(x state.Source, path string) int { return strings.Compare(x.Path, path) })
+	if !ok {
+		return nil
+	}
+	for _, u := range old.Sources[i].Units {
+		for _, n := range u.Inputs {
+			files = append(files, old.Files[n].Path)
+		}
+	}
+	return files
+}
+
 // Source reads a file for reports.
 func (s *Session) Source(name string) []byte {
 	b, _ := os.ReadFile(absolute(s.Root, name)) // a report without the text is still one

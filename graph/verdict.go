@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/ptobuild/ptobuild/cache"
 	"github.com/ptobuild/ptobuild/graph/state"
@@ -27,7 +28,8 @@ func (t *Tester) inputs(test *TestConfig, target *Target) *testInputs {
 	}
 	c := t.Builder.WS.Config
 	k := cache.NewKey("Verdict").Str("tool", t.ToolID).Bytes("test", text).Str("schedules", fmt.Sprint(t.schedules(test))).
-		Str("machine", fmt.Sprintf("%+v", c.Simulator)).Str("build", fmt.Sprintf("%+v", c.Build))
+		Str("machine", fmt.Sprintf("%+v", c.Simulator)).Str("build", fmt.Sprintf("%+v", c.Build)).Str("advice", fmt.Sprint(t.Advice)).
+		Str("allowed", t.allowedIn(test, target))
 	if t.Toolchain != nil {
 		k.Digest("compiler", t.Toolchain.Key(nil))
 	}
@@ -44,6 +46,18 @@ func (t *Tester) inputs(test *TestConfig, target *Target) *testInputs {
 		in.files = append(in.files, f)
 	}
 	return in
+}
+
+// allowedIn is what of the allowances may decide the verdict: comments are no part of a target.
+func (t *Tester) allowedIn(test *TestConfig, target *Target) string {
+	list, _ := t.Builder.Allowances()
+	if len(list) == 0 {
+		return ""
+	}
+	files := t.Session.inputsOf(target.Source)
+	return fmt.Sprintf("%+v", slices.DeleteFunc(slices.Clone(list), func(a Allowance) bool {
+		return a.test != "" && a.test != test.Name || a.line > 0 && !slices.Contains(files, a.file)
+	}))
 }
 
 // filesOf lists the files that a test reads.
