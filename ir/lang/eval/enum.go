@@ -60,30 +60,52 @@ func (l *Loader) makeEnum(c *Class) {
 
 // nextAuto is the value of enum.auto() for a member that comes next in a class body: it follows that of the member before.
 func (l *Loader) nextAuto(fr *frame, name string) Value {
-	if fr.class.is(strClass) {
-		return Str(strings.ToLower(name))
-	}
-	var last Value
+	var values []Value
 	for _, n := range fr.scope.names {
 		switch v, _ := fr.scope.get(n, 0); v.(type) {
 		case nil, *Func, *descriptor, *Builtin, *Class:
 		default:
 			if !strings.HasPrefix(n, "_") {
-				last = v
+				values = append(values, v)
 			}
 		}
 	}
-	if last == nil {
+	own, ok := fr.scope.get("_generate_next_value_", 0)
+	if !ok {
+		own, _, ok = fr.class.find("_generate_next_value_")
+	}
+	if d, isStatic := own.(*descriptor); isStatic {
+		own = d.fn
+	}
+	switch {
+	case ok:
+		return l.call(own, []Value{Str(name), MakeInt(1), MakeInt(int64(len(values))), &List{slices.Clone(values)}}, nil)
+	case fr.class.isStrEnum():
+		return Str(strings.ToLower(name))
+	case len(values) == 0:
 		return MakeInt(1)
 	}
-	i, _, isInt, _ := number(last)
-	if !isInt {
-		l.unknown("enum.auto() after a value that is no integer")
+	var last, most Int
+	for k, v := range values {
+		i, _, isInt, _ := number(v)
+		if !isInt {
+			l.unknown("enum.auto() after a value that is no integer")
+		}
+		if last = i; k == 0 || most.Cmp(i) < 0 {
+			most = i
+		}
 	}
-	if fr.class.isFlag() {
-		return MakeInt(1).shift(i.bits())
+	switch {
+	case fr.class.isFlag():
+		return MakeInt(1).shift(most.bits())
+	case last.Cmp(most) != 0: // the last one counts before Python 3.13, the greatest one from then on
+		l.unknown("enum.auto() after a value that is smaller than another")
 	}
-	return i.add(MakeInt(1))
+	return last.add(MakeInt(1))
+}
+
+func (c *Class) isStrEnum() bool {
+	return slices.ContainsFunc(c.mro, func(k *Class) bool { return k.Name == "StrEnum" })
 }
 
 // flagOp is x op y of two members of a Flag: a member, or a combination that has no name.
@@ -162,7 +184,7 @@ func (l *Loader) enumOf(base *Class, args []Value) Value {
 	}
 	add := func(name, v Value) { c.attrs.set(l.argStr(name, "Enum"), v) }
 	auto := func(name Value) {
-		if c.is(strClass) { // as enum.auto() has it
+		if c.isStrEnum() { // as enum.auto() has it
 			add(name, Str(strings.ToLower(l.argStr(name, "Enum"))))
 			return
 		}

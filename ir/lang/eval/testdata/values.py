@@ -272,6 +272,18 @@ class Bits(enum.IntFlag):
 bits = [int(b) for b in (Bits.R, Bits.W, Bits.RW, Bits.X)]  #> [1, 2, 3, 4]
 Kinds = enum.Enum("Kinds", "A B")
 kinds = [(k.name, k.value) for k in Kinds], Kinds(2).name, Kinds["A"].value  #> ([('A', 1), ('B', 2)], 'B', 1)
+class Perms(enum.Flag):
+    A = 4
+    B = 1
+    C = enum.auto()
+class Names(enum.Enum):
+    def _generate_next_value_(name, start, count, last_values):
+        return name.title() + str(count)
+    ONE = enum.auto()
+    TWO = enum.auto()
+class Low(enum.StrEnum):
+    ONE = enum.auto()
+autos = Perms.C.value, [n.value for n in Names], Low.ONE.value  #> (8, ['One0', 'Two1'], 'one')
 States = enum.Enum("States", ["OFF", "ON"], start=0, module=__name__)
 states = [s.value for s in States], [s.value for s in enum.StrEnum("Words", "Ab C")]  #> ([0, 1], ['ab', 'c'])
 Sizes = enum.IntEnum("Sizes", {"S": 16, "L": 64})
