@@ -22,14 +22,13 @@ func (t *Tester) inputs(test *TestConfig, target *Target) *testInputs {
 	}
 	what := *test
 	what.Name, what.Line = "", 0
-	text, err := json.Marshal(&what)
+	c := t.Builder.WS.Config
+	text, err := json.Marshal([]any{&what, &c.Build, &c.Simulator})
 	if err != nil {
 		return nil
 	}
-	c := t.Builder.WS.Config
 	k := cache.NewKey("Verdict").Str("tool", t.ToolID).Bytes("test", text).Str("schedules", fmt.Sprint(t.schedules(test))).
-		Str("machine", fmt.Sprintf("%+v", c.Simulator)).Str("build", fmt.Sprintf("%+v", c.Build)).Str("advice", fmt.Sprint(t.Advice)).
-		Str("allowed", t.allowedIn(test, target))
+		Str("advice", fmt.Sprint(t.Advice)).Str("allowed", t.allowedIn(test, target))
 	if t.Toolchain != nil {
 		k.Digest("compiler", t.Toolchain.Key(nil))
 	}
