@@ -178,15 +178,17 @@ func (s *Disk) tryWrite(p string, b []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
-	if _, err := f.Write(b); err != nil {
-		f.Close()
-		return err
+	_, err = f.Write(b)
+	if closing := f.Close(); err == nil {
+		err = closing
 	}
-	if err := f.Close(); err != nil {
-		return err
+	if err == nil {
+		err = os.Rename(f.Name(), p)
 	}
-	return os.Rename(f.Name(), p)
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
 }
 
 var errResting = errors.New("the cache could not be written a moment ago")
