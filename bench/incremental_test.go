@@ -3,7 +3,9 @@ package bench
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
+	osexec "os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -88,7 +90,42 @@ func peers(b *testing.B, n int) string {
 	return dir
 }
 
-// BenchmarkNoop is `ptobuild build` with nothing to do, a whole process, beside ninja and make on the same tree.
+// bazel is a no-op of Bazel 4 on the same tree; its server runs. The outputs are copies that it makes in its own process.
+func bazel(b *testing.B, n int) side {
+	const exe = "bazel-4" // of Debian's bazel-bootstrap
+	path, err := osexec.LookPath(exe)
+	if err != nil {
+		return side{name: "bazel"}
+	}
+	dir, root := b.TempDir(), b.TempDir()
+	write(b, filepath.Join(dir, "WORKSPACE"), "")
+	write(b, filepath.Join(dir, "BUILD"), "")
+	write(b, filepath.Join(dir, "gen.bzl"), `
+def _impl(ctx):
+    outs = [ctx.actions.declare_file(ctx.label.name + "/" + o) for o in ctx.attr.names]
+    for o in outs:
+        ctx.actions.expand_template(template = ctx.file.src, output = o, substitutions = {})
+    return [DefaultInfo(files = depset(outs))]
+
+gen = rule(implementation = _impl, attrs = {"src": attr.label(allow_single_file = True), "names": attr.string_list()})
+`)
+	builds := map[string]string{}
+	for i := range n {
+		write(b, filepath.Join(dir, source(i)), fmt.Sprintf(synthetic, i))
+		folder, file := filepath.Split(source(i))
+		builds[folder] += fmt.Sprintf("gen(name = \"m%d\", src = %q, names = [\"%s\"])\n", i, file, strings.Join(outputNames(fmt.Sprint("f", i)), `", "`))
+	}
+	for folder, text := range builds {
+		write(b, filepath.Join(dir, folder, "BUILD"), "load(\"//:gen.bzl\", \"gen\")\n"+text)
+	}
+	b.Cleanup(func() {
+		runCommand(b, dir, path, "--output_user_root="+root, "shutdown")
+		_ = filepath.WalkDir(root, func(p string, _ fs.DirEntry, _ error) error { return os.Chmod(p, 0o777) }) // Bazel leaves read-only folders
+	})
+	return side{"bazel", func() { runCommand(b, dir, path, "--output_user_root="+root, "build", "//...") }}
+}
+
+// BenchmarkNoop is `ptobuild build` with nothing to do, a whole process, beside ninja, make and Bazel on the same tree.
 func BenchmarkNoop(b *testing.B) {
 	exe := tool(b)
 	for _, n := range sizes() {
@@ -101,10 +138,13 @@ func BenchmarkNoop(b *testing.B) {
 			against(b, func() { runCommand(b, dir, exe, "build") }, command(b, "ninja", other, "ninja"))
 		})
 		if n > 1000 {
-			continue // make takes seconds
+			continue // make takes seconds, and Bazel minutes for its first build
 		}
 		b.Run(fmt.Sprintf("make/%d", n), func(b *testing.B) {
 			against(b, func() { runCommand(b, dir, exe, "build") }, command(b, "make", other, "make"))
+		})
+		b.Run(fmt.Sprintf("bazel/%d", n), func(b *testing.B) {
+			against(b, func() { runCommand(b, dir, exe, "build") }, bazel(b, n))
 		})
 	}
 }
