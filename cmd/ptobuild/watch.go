@@ -18,9 +18,10 @@ import (
 )
 
 type watchFlags struct {
-	test testFlags
-	poll bool
-	bell bool
+	test  testFlags
+	tests bool // are run
+	poll  bool
+	bell  bool
 }
 
 func (a *app) watchCommand() *cobra.Command {
@@ -36,6 +37,7 @@ func (a *app) watchCommand() *cobra.Command {
 		},
 	}
 	f.test.register(cmd)
+	cmd.Flags().BoolVar(&f.tests, "test", true, "run the tests; --test=false builds only")
 	cmd.Flags().BoolVar(&f.poll, "poll", false, "look at the files every half second instead of waiting for events (network file systems)")
 	cmd.Flags().BoolVar(&f.bell, "bell", false, "ring the bell when a round fails")
 	a.cacheFlags(cmd)
@@ -260,6 +262,9 @@ func (w *watching) round(ctx context.Context, j job) bool {
 		a.ui.Textf("%s (%s)\n", a.ui.Paint(ui.Red, "build failed"), rounded(time.Since(start)))
 	} else {
 		a.ui.Textf("%s built, %s written (%s)\n", ui.Plural(len(rep.Targets), "target"), ui.Plural(len(written), "file"), rounded(time.Since(start)))
+	}
+	if !w.f.tests {
+		return w.end(start, len(rep.Targets), rep.Diagnostics, nil)
 	}
 	tests, more := b.Tests(w.session.Targets(ps), ps)
 	rep.Diagnostics.Add(more...)

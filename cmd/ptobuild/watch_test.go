@@ -50,11 +50,11 @@ inputs.a = { constant = 1.0 }
 schedules = 1
 `
 
-func startWatch(t *testing.T) *watched {
+func startWatch(t *testing.T, flags ...string) *watched {
 	w := &watched{t: t, dir: t.TempDir()}
 	w.write("a.py", "this is no program of pypto\n")
 	w.write("Pto.toml", watchedConfig)
-	cmd := exec.Command(os.Args[0], "watch", "--json", "-C", w.dir)
+	cmd := exec.Command(os.Args[0], append([]string{"watch", "--json", "-C", w.dir}, flags...)...)
 	cmd.Env = append(os.Environ(), "PTOBUILD_CACHE="+t.TempDir(), asTool+"=1")
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
@@ -119,7 +119,7 @@ func passed(e *watchEvent) bool {
 }
 
 func TestWatchCommand(t *testing.T) {
-	w := startWatch(t)
+	w := startWatch(t, "--test")
 	w.until("a first build with an error", func(e *watchEvent) bool { return e.Diagnostics.HasErrors() })
 	w.write("a.py", watchedProgram)
 	if got := w.until("its mending", passed); got != "plan;compiled C++;" {
@@ -167,6 +167,17 @@ func TestWatchCommand(t *testing.T) {
 	}
 }
 
+func TestWatchBuildsOnly(t *testing.T) {
+	w := startWatch(t, "--test=false")
+	w.write("a.py", watchedProgram)
+	engines := w.until("a build without a test", func(done *watchEvent) bool {
+		return done.Targets == 1 && len(done.Diagnostics) == 0 && done.Tests == nil
+	})
+	if engines != "" {
+		t.Errorf("tests ran: %s", engines)
+	}
+}
+
 // roundsEnv is how many rounds TestWatchMemory runs instead of a few.
 const roundsEnv = "PTOBUILD_TEST_ROUNDS"
 
@@ -187,7 +198,7 @@ func TestWatchMemory(t *testing.T) {
 	defer s.Close()
 	defer a.closeStore(t.Context())
 	a.running = graph.KeepPlugins(t.Context())
-	x := &watching{a: a, f: watchFlags{test: testFlags{noCompile: true}}, session: s, watcher: &graph.Watcher{}, verdicts: map[string]seenVerdict{}}
+	x := &watching{a: a, f: watchFlags{tests: true, test: testFlags{noCompile: true}}, session: s, watcher: &graph.Watcher{}, verdicts: map[string]seenVerdict{}}
 	if err := x.f.test.only.parse(); err != nil {
 		t.Fatal(err)
 	}
