@@ -137,8 +137,8 @@ func BenchmarkNoop(b *testing.B) {
 		b.Run(fmt.Sprintf("ninja/%d", n), func(b *testing.B) {
 			against(b, func() { runCommand(b, dir, exe, "build") }, command(b, "ninja", other, "ninja"))
 		})
-		if n > 1000 {
-			continue // make takes seconds, and Bazel minutes for its first build
+		if n > 10000 {
+			continue // make takes a minute, and the first build of Bazel many
 		}
 		b.Run(fmt.Sprintf("make/%d", n), func(b *testing.B) {
 			against(b, func() { runCommand(b, dir, exe, "build") }, command(b, "make", other, "make"))
