@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Linking gRPC costs every start of a program 16 ms, so neither the tool nor what it imports of plugins and remote caches may; the same goes for what comes
+// Linking gRPC costs every start of a program milliseconds, so neither the tool nor what it imports of plugins and remote caches may; the same goes for what comes
 // with it.
 func TestNoGRPC(t *testing.T) {
 	heavy := []string{"google.golang.org/grpc", "google.golang.org/genproto", "github.com/hashicorp/", "github.com/bazelbuild/remote-apis", "github.com/klauspost/", "net/http"}

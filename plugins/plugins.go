@@ -5,7 +5,7 @@
 //	plugins/host    starts and calls plugin processes
 //	plugins/client  what the core imports: ops and passes of plugins as if they were built in
 //
-// Linking gRPC costs 16 ms of every start of a program, so the core does not: the client starts a second program, ptobuild-plugin-host, when a plugin is
+// Linking gRPC costs milliseconds of every start of a program, so the core does not: the client starts a second program, ptobuild-plugin-host, when a plugin is
 // really needed, and talks to it over its standard input and output in the messages of this package (see message.go).
 package plugins
 

@@ -1,5 +1,5 @@
 // Package remote adds caches on other machines to a local one. A Store answers from the local cache; what is missing there it asks for from
-// ptobuild-remote-cache, a program of its own (because linking gRPC costs every start of a program 16 ms), which brings it into the local cache. The program
+// ptobuild-remote-cache, a program of its own (because linking gRPC costs every start of a program milliseconds), which brings it into the local cache. The program
 // is started by the first question that the local cache cannot answer, so a build without changes never starts it.
 //
 // Contract: whatever remotes do, a build gives the same outputs. One that is slow, fails, lies or is full costs one warning and is left alone from then on.

@@ -1,5 +1,5 @@
 // Command ptobuild-plugin-host runs plugins for ptobuild, which starts it when it needs one and talks to it over standard input and output. It is a
-// program of its own because linking gRPC costs every start of a program 16 ms.
+// program of its own because linking gRPC costs every start of a program milliseconds.
 package main
 
 import (

@@ -1,5 +1,5 @@
 // Command ptobuild-remote-cache moves results between the local cache and caches on other machines for ptobuild, which starts it when the local cache has not
-// what it needs, and talks to it over standard input and output. It is a program of its own because linking gRPC costs every start of a program 16 ms.
+// what it needs, and talks to it over standard input and output. It is a program of its own because linking gRPC costs every start of a program milliseconds.
 package main
 
 import (
