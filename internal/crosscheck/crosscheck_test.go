@@ -132,11 +132,17 @@ func TestCompiled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	everyProfile(t, "CROSSCHECK_COMPILED", 12, func(b *built) bool { return true }, func(b *built, profile *orch.Profile) *problem { return b.checkCompiled(tools, exe, profile) })
+}
+
+// everyProfile checks random programs that fit, as many as env says, under each profile in turn, and shows the smallest forms of those that fail.
+func everyProfile(t *testing.T, env string, most int, fits func(*built) bool, check func(*built, *orch.Profile) *problem) {
+	t.Helper()
 	first := number(t, "CROSSCHECK_FIRST", 0)
-	n := number(t, "CROSSCHECK_COMPILED", 12)
+	n := number(t, env, most)
 	var seeds []uint64
 	for seed := first; uint64(len(seeds)) < n; seed++ {
-		if b, _, _ := build(source(generate(seed)), optionsOf(seed)); b != nil {
+		if b, _, _ := build(source(generate(seed)), optionsOf(seed)); b != nil && fits(b) {
 			seeds = append(seeds, seed)
 		}
 	}
@@ -144,23 +150,23 @@ func TestCompiled(t *testing.T) {
 	problems := make([]*problem, n)
 	_ = graph.Each(0, seeds, func(i int, seed uint64) error { // problems has the errors
 		profile := orch.Named(profiles[i%len(profiles)])
-		check := func(body []*node) *problem {
+		try := func(body []*node) *problem {
 			b, _, p := build(source(body), optionsOf(seed))
 			if b == nil {
 				return p
 			}
-			return b.checkCompiled(tools, exe, profile)
+			return check(b, profile)
 		}
 		body := generate(seed)
-		p := check(body)
+		p := try(body)
 		if p == nil {
 			return nil
 		}
 		small := shrink(body, 60, func(body []*node) bool {
-			q := check(body)
+			q := try(body)
 			return q != nil && q.kind == p.kind
 		})
-		problems[i] = check(small)
+		problems[i] = try(small)
 		problems[i].text += fmt.Sprintf("\nprofile %s\n%s", profile.Name, source(small)[len(kernels):])
 		return nil
 	})

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/ptobuild/ptobuild/codegen/orch"
-	"github.com/ptobuild/ptobuild/graph"
 	"github.com/ptobuild/ptobuild/ir/plan"
 	"github.com/ptobuild/ptobuild/runtime/exec"
 	"github.com/ptobuild/ptobuild/runtime/sim"
@@ -25,43 +24,7 @@ import (
 func TestRecorded(t *testing.T) {
 	t.Parallel()
 	rec := newRecorder(t)
-	first := number(t, "CROSSCHECK_FIRST", 0)
-	n := number(t, "CROSSCHECK_RECORDED", 6)
-	var seeds []uint64
-	for seed := first; uint64(len(seeds)) < n; seed++ {
-		if b, _, _ := build(source(generate(seed)), optionsOf(seed)); b != nil && !b.warned {
-			seeds = append(seeds, seed)
-		}
-	}
-	profiles := orch.Names()
-	problems := make([]*problem, n)
-	_ = graph.Each(0, seeds, func(i int, seed uint64) error { // problems has the errors
-		profile := orch.Named(profiles[i%len(profiles)])
-		check := func(body []*node) *problem {
-			b, _, p := build(source(body), optionsOf(seed))
-			if b == nil {
-				return p
-			}
-			return b.checkRecorded(rec, profile)
-		}
-		body := generate(seed)
-		p := check(body)
-		if p == nil {
-			return nil
-		}
-		small := shrink(body, 60, func(body []*node) bool {
-			q := check(body)
-			return q != nil && q.kind == p.kind
-		})
-		problems[i] = check(small)
-		problems[i].text += fmt.Sprintf("\nprofile %s\n%s", profile.Name, source(small)[len(kernels):])
-		return nil
-	})
-	for i, p := range problems {
-		if p != nil {
-			t.Errorf("seed %d, %+v: %v", seeds[i], optionsOf(seeds[i]), p)
-		}
-	}
+	everyProfile(t, "CROSSCHECK_RECORDED", 6, func(b *built) bool { return !b.warned }, func(b *built, profile *orch.Profile) *problem { return b.checkRecorded(rec, profile) })
 }
 
 // recorder is the compiled driver of the recording header.
