@@ -22,7 +22,7 @@ type Operand struct {
 	List     []int64
 }
 
-// Elements are the elements of a tensor or tile, row-major without gaps: float64 for FP64, float32 for the other floating dtypes, int64 for the rest,
+// Elements are the elements of a tensor or tile, or of the window of it that its Param.Window says, row-major without gaps: float64 for FP64, float32 for the other floating dtypes, int64 for the rest,
 // little-endian. The core rounds what it takes back to DType. Elements outside of the valid part are zero.
 type Elements struct {
 	DType        ir.DType

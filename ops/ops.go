@@ -59,6 +59,23 @@ type Param struct {
 	Mem      []ir.Mem // tile operands: the memory spaces it may live in; nil: any
 	Optional bool
 	Variadic bool
+	// Window says which part of a tensor or tile the op touches; nil: any of it. Other elements count as neither read nor written, whatever Effects says.
+	Window *Window
+}
+
+// Window is the part of an operand that begins at a list operand, one index per axis. Its extents are those of a list operand, the valid extents of a
+// tensor or tile operand, or those of the result; it may have fewer axes than the operand, then it has one element along the first ones.
+type Window struct {
+	At      string // names a list operand
+	Extents string // names an operand, or ResultExtents
+}
+
+// ResultExtents: a window as large as the result.
+const ResultExtents = "$result"
+
+// Param gives the index of an operand by name, -1 when there is none.
+func (s *Spec) Param(name string) int {
+	return slices.IndexFunc(s.Params, func(p Param) bool { return p.Name == name })
 }
 
 // ParamKind is what an operand may be. Kinds combine.

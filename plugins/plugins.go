@@ -202,14 +202,15 @@ const (
 	CanFloat64  = "float64" // evaluates FP64 in float64
 	CanParts    = "parts"   // passes answer with the functions that changed
 	CanJSON     = "json"    // the plugin reads and writes the IR as JSON
+	CanWindows  = "windows" // evaluations hold the windows of operands
 
 	// Minor is the version of the protocol within v1.
-	Minor = 2
+	Minor = 3
 )
 
 // Capabilities are those of the SDK, CoreCapabilities those of the core.
 var (
-	Capabilities     = []string{CanVerify, CanEmit, CanEvaluate, CanFloat64, CanParts}
+	Capabilities     = []string{CanVerify, CanEmit, CanEvaluate, CanFloat64, CanParts, CanWindows}
 	CoreCapabilities = append([]string{CanJSON}, Capabilities...)
 )
 
@@ -278,9 +279,33 @@ func (c *checker) op(s *ops.Spec) {
 		if p.Variadic && i+1 < len(s.Params) {
 			c.errorf("op %s: only the last operand may be variadic", s.Name)
 		}
+		if p.Window != nil {
+			c.window(s, &p)
+		}
 	}
 	for _, k := range s.Kwargs {
 		name(k.Name)
+	}
+}
+
+// window checks that the window of an operand is made of what the op has.
+func (c *checker) window(s *ops.Spec, p *ops.Param) {
+	const elements = ops.TensorArg | ops.TileArg
+	only := func(i int, kinds ops.ParamKind) bool {
+		return i >= 0 && s.Params[i].Kind&^kinds == 0 && !s.Params[i].Variadic && !s.Params[i].Optional
+	}
+	at, extents := s.Param(p.Window.At), s.Param(p.Window.Extents)
+	switch {
+	case p.Kind&^elements != 0 || p.Variadic:
+		c.errorf("op %s: operand %q has a window, but is no tensor or tile", s.Name, p.Name)
+	case !only(at, ops.TupleArg):
+		c.errorf("op %s: the window of operand %q begins at %q, which is no list operand that is always there", s.Name, p.Name, p.Window.At)
+	case p.Window.Extents == ops.ResultExtents:
+		if s.Result.Kind != ops.Fresh {
+			c.errorf("op %s: the window of operand %q is as large as the result, which is no new tensor or tile", s.Name, p.Name)
+		}
+	case !only(extents, ops.TupleArg) && !only(extents, elements) || p.Window.Extents == p.Name:
+		c.errorf("op %s: the window of operand %q is as large as %q, which is no other tensor, tile or list operand that is always there", s.Name, p.Name, p.Window.Extents)
 	}
 }
 

@@ -339,7 +339,7 @@ func evaluation(s *ops.Spec, c *ir.OpCall, r *rand.Rand) *ops.Evaluation {
 		var o ops.Operand
 		switch t := a.Type().(type) {
 		case *ir.TensorType, *ir.TileType:
-			if o.Elements = elements(t); o.Elements == nil {
+			if o.Elements = elements(windowed(s, c, i)); o.Elements == nil {
 				return nil
 			}
 			for at := 0; at < len(o.Elements.Data); at += o.Elements.Size() {
@@ -376,6 +376,26 @@ func evaluation(s *ops.Spec, c *ir.OpCall, r *rand.Rand) *ops.Evaluation {
 		}
 	}
 	return e
+}
+
+// windowed is the type of what an evaluation holds of operand i.
+func windowed(s *ops.Spec, c *ir.OpCall, i int) ir.Type {
+	t := c.Args[i].Type()
+	if i >= len(s.Params) || s.Params[i].Window == nil {
+		return t
+	}
+	w := &ir.TensorType{DType: ir.ElemDType(t)}
+	switch like := s.Param(s.Params[i].Window.Extents); {
+	case like < 0:
+		w.Shape = ir.ShapeOf(c.Typ)
+	default:
+		if list, ok := c.Args[like].(*ir.MakeTuple); ok {
+			w.Shape = list.Elems
+		} else {
+			w.Shape = ir.ShapeOf(c.Args[like].Type())
+		}
+	}
+	return w
 }
 
 func cloneEvaluation(e *ops.Evaluation) *ops.Evaluation {

@@ -71,6 +71,9 @@ func FromSpec(s *ops.Spec, can plugins.Can) (*OpSpec, error) {
 		for _, mem := range p.Mem {
 			x.Mem = append(x.Mem, string(mem))
 		}
+		if p.Window != nil {
+			x.WindowAt, x.WindowExtents = p.Window.At, p.Window.Extents
+		}
 		m.Params = append(m.Params, x)
 	}
 	for _, k := range s.Kwargs {
@@ -106,6 +109,9 @@ func (m *OpSpec) Spec() (*ops.Spec, error) {
 		}
 		for _, name := range p.Mem {
 			x.Mem = append(x.Mem, mem(name, &err))
+		}
+		if p.WindowAt != "" || p.WindowExtents != "" {
+			x.Window = &ops.Window{At: p.WindowAt, Extents: p.WindowExtents}
 		}
 		s.Params = append(s.Params, x)
 	}

@@ -1148,12 +1148,16 @@ func (x *OpSpec) GetEvaluates() bool {
 }
 
 type Param struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Kinds         []Param_Kind           `protobuf:"varint,2,rep,packed,name=kinds,proto3,enum=ptobuild.plugin.v1.Param_Kind" json:"kinds,omitempty"` // any of them
-	Mem           []string               `protobuf:"bytes,3,rep,name=mem,proto3" json:"mem,omitempty"`                                                // tiles: memory spaces that it may live in; none: any
-	Optional      bool                   `protobuf:"varint,4,opt,name=optional,proto3" json:"optional,omitempty"`
-	Variadic      bool                   `protobuf:"varint,5,opt,name=variadic,proto3" json:"variadic,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Name     string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Kinds    []Param_Kind           `protobuf:"varint,2,rep,packed,name=kinds,proto3,enum=ptobuild.plugin.v1.Param_Kind" json:"kinds,omitempty"` // any of them
+	Mem      []string               `protobuf:"bytes,3,rep,name=mem,proto3" json:"mem,omitempty"`                                                // tiles: memory spaces that it may live in; none: any
+	Optional bool                   `protobuf:"varint,4,opt,name=optional,proto3" json:"optional,omitempty"`
+	Variadic bool                   `protobuf:"varint,5,opt,name=variadic,proto3" json:"variadic,omitempty"`
+	// A tensor or tile of which the op touches only a window: it begins at this list operand, and its extents are those of an operand, or of the result
+	// ("$result"). Evaluations then hold the window instead of the whole. "" for the whole. Capability "windows".
+	WindowAt      string `protobuf:"bytes,6,opt,name=window_at,json=windowAt,proto3" json:"window_at,omitempty"`
+	WindowExtents string `protobuf:"bytes,7,opt,name=window_extents,json=windowExtents,proto3" json:"window_extents,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1221,6 +1225,20 @@ func (x *Param) GetVariadic() bool {
 		return x.Variadic
 	}
 	return false
+}
+
+func (x *Param) GetWindowAt() string {
+	if x != nil {
+		return x.WindowAt
+	}
+	return ""
+}
+
+func (x *Param) GetWindowExtents() string {
+	if x != nil {
+		return x.WindowExtents
+	}
+	return ""
 }
 
 type Keyword struct {
@@ -3339,13 +3357,15 @@ const file_ptobuild_proto_rawDesc = "" +
 	"\rResultMemFrom\x12\t\n" +
 	"\x05FIXED\x10\x00\x12\v\n" +
 	"\aINHERIT\x10\x01\x12\v\n" +
-	"\aKEYWORD\x10\x02\"\xf0\x01\n" +
+	"\aKEYWORD\x10\x02\"\xb4\x02\n" +
 	"\x05Param\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
 	"\x05kinds\x18\x02 \x03(\x0e2\x1e.ptobuild.plugin.v1.Param.KindR\x05kinds\x12\x10\n" +
 	"\x03mem\x18\x03 \x03(\tR\x03mem\x12\x1a\n" +
 	"\boptional\x18\x04 \x01(\bR\boptional\x12\x1a\n" +
-	"\bvariadic\x18\x05 \x01(\bR\bvariadic\"S\n" +
+	"\bvariadic\x18\x05 \x01(\bR\bvariadic\x12\x1b\n" +
+	"\twindow_at\x18\x06 \x01(\tR\bwindowAt\x12%\n" +
+	"\x0ewindow_extents\x18\a \x01(\tR\rwindowExtents\"S\n" +
 	"\x04Kind\x12\n" +
 	"\n" +
 	"\x06TENSOR\x10\x00\x12\b\n" +

@@ -15,7 +15,7 @@ _MESSAGES = {name: [(f[0], int(f[1]), f[2].lstrip("*"), f[2][0] == "*") for f in
     "Specs": "ops:1:*OpSpec",
     "OpSpec": "name:1:str doc:2:str params:3:*Param keywords:4:*Keyword on_host:5:bool in_core:6:bool result:7:int result_operand:8:int effects:9:*int core:10:int "
               "pure:11:bool result_mem:12:str result_mem_from:13:int infers:14:bool verifies:15:bool emits:16:bool evaluates:17:bool",
-    "Param": "name:1:str kinds:2:*int mem:3:*str optional:4:bool variadic:5:bool",
+    "Param": "name:1:str kinds:2:*int mem:3:*str optional:4:bool variadic:5:bool window_at:6:str window_extents:7:str",
     "Keyword": "name:1:str kind:2:int enum_kind:3:str names:4:*str default:5:Value required:6:bool min:7:int max:8:int",
     "Value": "int:1:int bool:2:bool string:3:str float:4:float dtype:5:str enum:6:Enum",
     "Enum": "kind:1:str name:2:str",

@@ -28,7 +28,10 @@ def updated(i): return (3, i)  # operand i itself, after the op wrote it
 
 
 def _param(kind):
-    return lambda name, mem=(), optional=False, variadic=False: {"name": name, "kinds": [kind], "mem": list(mem), "optional": optional, "variadic": variadic}
+    """Makes operands of a kind. A tensor or tile may have a window=(at, extents), which is all that the op touches: it begins at the list operand of the
+    first name and is as large as the operand of the second, or as the result: "$result"."""
+    return lambda name, mem=(), optional=False, variadic=False, window=("", ""): {
+        "name": name, "kinds": [kind], "mem": list(mem), "optional": optional, "variadic": variadic, "window_at": window[0], "window_extents": window[1]}
 
 
 tensor, tile, scalar, array_of, list_of, task = map(_param, range(6))
@@ -341,8 +344,8 @@ class Plugin:
         self.ops, self.passes = {name + "." + o.name: o for o in ops}, {p.name: p for p in passes}
 
     def Configure(self, r):
-        out = {"name": self.name, "version": self.version, "doc": self.doc, "ir_version": 1, "minor": 2, "options": self.options,
-               "capabilities": ["verify", "emit", "evaluate", "float64", "json"]}
+        out = {"name": self.name, "version": self.version, "doc": self.doc, "ir_version": 1, "minor": 3, "options": self.options,
+               "capabilities": ["verify", "emit", "evaluate", "float64", "json", "windows"]}
         if self.configure and r.get("ir_version") == 1:
             try:
                 self.configure(json.loads(r.get("options_json") or "{}"))

@@ -89,6 +89,7 @@ type Op struct {
 // What an Op is made of.
 type (
 	Param    = ops.Param
+	Window   = ops.Window
 	Keyword  = ops.Kwarg
 	Where    = ops.Where
 	Result   = ops.Result
@@ -115,6 +116,8 @@ const (
 	StringKeyword = ops.StrKw
 	FloatKeyword  = ops.FloatKw
 	DTypeKeyword  = ops.DTypeKw
+
+	ResultExtents = ops.ResultExtents
 )
 
 // Results: a scalar, new storage, a window of operand i, operand i updated, nothing.
@@ -134,6 +137,12 @@ func ScalarParam(name string) Param { return Param{Name: name, Kind: ops.ScalarA
 func ListParam(name string) Param   { return Param{Name: name, Kind: ops.TupleArg} }
 func ArrayParam(name string) Param  { return Param{Name: name, Kind: ops.ArrayArg} }
 func TaskParam(name string) Param   { return Param{Name: name, Kind: ops.TaskArg} }
+
+// WindowParam is a tensor of which a kernel op touches only the window that begins at list operand at and is as large as operand extents (a list, or a
+// tensor or tile: its valid part), or as the result (ResultExtents). Evaluate sees the window alone.
+func WindowParam(name, at, extents string) Param {
+	return Param{Name: name, Kind: ops.TensorArg, Window: &Window{At: at, Extents: extents}}
+}
 
 // Serve answers the requests of ptobuild until it is told to end, and does not return. A description that ptobuild would refuse ends the program with
 // its faults.

@@ -33,7 +33,7 @@ func (c *compiler) foreign(op string) func(o *opCtx) evalFn {
 }
 
 func (o *opCtx) buildForeign(spec *ops.Spec, eval func(*ops.Evaluation) *diag.Diagnostic) evalFn {
-	operands, regs := o.foreignOperands(spec)
+	operands := o.foreignOperands(spec)
 	var shape, valid []intExpr
 	updated := -1
 	switch spec.Result.Kind {
@@ -58,10 +58,6 @@ func (o *opCtx) buildForeign(spec *ops.Spec, eval func(*ops.Evaluation) *diag.Di
 		viewed = o.reg(spec.Result.Arg)
 	}
 	return func(m *machine, out *region) {
-		e := operands(m)
-		if m.err != nil {
-			return
-		}
 		var s, v dims
 		if shape != nil {
 			s, v = evalDims(m, shape), evalDims(m, valid)
@@ -74,17 +70,22 @@ func (o *opCtx) buildForeign(spec *ops.Spec, eval func(*ops.Evaluation) *diag.Di
 				return
 			}
 		}
+		c := operands(m, foreignShape{len(shape), s, v})
+		if m.err != nil {
+			return
+		}
+		e := c.Evaluation
 		if shape != nil && viewed < 0 {
 			m.fresh(out, o.dt, len(shape), &s, &v)
 			e.Result = m.elementsOf(out)
 		}
-		if !m.evaluate(o, e, regs, eval) {
+		if !m.evaluate(o, c, eval) {
 			return
 		}
 		switch {
 		case viewed >= 0:
 			*out = m.regs[viewed]
-			m.window(o, out, e.Origin, len(shape), &s, &v)
+			m.window(o, out, e.Origin, &foreignShape{len(shape), s, v})
 		case shape != nil:
 			m.takeBack(out, e.Result)
 			out.st.define(out)
@@ -95,20 +96,20 @@ func (o *opCtx) buildForeign(spec *ops.Spec, eval func(*ops.Evaluation) *diag.Di
 }
 
 // window makes a region the part of it that begins at origin; it may have fewer axes, then the first ones are dropped.
-func (m *machine) window(o *opCtx, r *region, origin []int64, rank int, shape, valid *dims) {
+func (m *machine) window(o *opCtx, r *region, origin []int64, s *foreignShape) {
 	if origin == nil {
 		origin = make([]int64, r.rank)
 	}
-	if len(origin) != r.rank || rank > r.rank {
-		m.fail(o.site, CodeShape, "a window of %d axes that begins at %v in %d axes", rank, origin, r.rank)
+	if len(origin) != r.rank || s.rank > r.rank {
+		m.fail(o.site, CodeShape, "a window of %d axes that begins at %v in %d axes", s.rank, origin, r.rank)
 		return
 	}
 	off, size := dims{}, dims{}
-	drop := r.rank - rank
+	drop := r.rank - s.rank
 	for a := range r.rank {
 		off[a], size[a] = int(origin[a]), 1
 		if a >= drop {
-			size[a] = valid[a-drop]
+			size[a] = s.valid[a-drop]
 		}
 	}
 	if !m.checkWindow(o.site, r, &off, &size) {
@@ -120,7 +121,7 @@ func (m *machine) window(o *opCtx, r *region, origin []int64, rank int, shape, v
 	for range drop {
 		r.dropAxis(0)
 	}
-	r.shape, r.valid = *shape, *valid
+	r.shape, r.valid = s.shape, s.valid
 }
 
 // foreignScalar compiles a call of an op with an Evaluate that gives a scalar, nil when there is none.
@@ -129,61 +130,121 @@ func (o *opCtx) foreignScalar() func(m *machine) any {
 	if eval == nil || spec.Result.Kind != ops.Value {
 		return nil
 	}
-	operands, regs := o.foreignOperands(spec)
+	operands := o.foreignOperands(spec)
 	return func(m *machine) any {
-		e := operands(m)
-		if m.err != nil || !m.evaluate(o, e, regs, eval) {
+		c := operands(m, foreignShape{})
+		if m.err != nil || !m.evaluate(o, c, eval) {
 			return nil
 		}
-		return e.Scalar
+		return c.Scalar
 	}
 }
 
-// foreignOperands compiles the copying out of the operands; regs are the slots of those that are regions.
-func (o *opCtx) foreignOperands(spec *ops.Spec) (values func(m *machine) *ops.Evaluation, regs []int) {
-	read := make([]func(m *machine) ops.Operand, len(o.call.Args))
-	regs = make([]int, len(o.call.Args))
+// foreignShape is the extents of a result or window, and of its valid part.
+type foreignShape struct {
+	rank         int
+	shape, valid dims
+}
+
+// foreignCall is an evaluation, and by operand the region that its elements are a copy of.
+type foreignCall struct {
+	*ops.Evaluation
+	regions []region
+}
+
+// foreignOperands compiles the copying out of the operands; it is given the extents of the result.
+func (o *opCtx) foreignOperands(spec *ops.Spec) func(m *machine, result foreignShape) foreignCall {
+	read := make([]func(m *machine, c *foreignCall, result foreignShape), len(o.call.Args))
 	for i, a := range o.call.Args {
 		switch {
 		case o.isRegion(i):
-			r, effect := o.reg(i), spec.EffectIn(o.call, i)
-			regs[i] = r
-			read[i] = func(m *machine) ops.Operand { return m.copyOut(o, &m.regs[r], effect) }
+			r, effect, window := o.reg(i), spec.EffectIn(o.call, i), o.foreignWindow(spec, i)
+			read[i] = func(m *machine, c *foreignCall, result foreignShape) {
+				c.regions[i] = m.regs[r]
+				if window != nil {
+					if window(m, &c.regions[i], result); m.err != nil {
+						return
+					}
+				}
+				c.Operands[i] = m.copyOut(o, &c.regions[i], effect)
+			}
 		case isList(a):
 			list := o.list(i)
-			read[i] = func(m *machine) ops.Operand {
-				out := ops.Operand{List: make([]int64, len(list))}
+			read[i] = func(m *machine, c *foreignCall, _ foreignShape) {
+				c.Operands[i].List = make([]int64, len(list))
 				for k := range list {
-					out.List[k] = list[k].eval(m)
+					c.Operands[i].List[k] = list[k].eval(m)
 				}
-				return out
 			}
 		default:
 			t, ok := a.Type().(*ir.ScalarType)
+			var scalar func(m *machine) any
 			switch {
 			case !ok || t.DType == ir.TASK_ID:
-				read[i] = func(*machine) ops.Operand { return ops.Operand{} }
+				scalar = func(*machine) any { return nil }
 			case t.DType == ir.BOOL:
 				x := o.intArg(i)
-				read[i] = func(m *machine) ops.Operand { return ops.Operand{Scalar: x.eval(m) != 0} }
+				scalar = func(m *machine) any { return x.eval(m) != 0 }
 			case isFloat(t.DType):
 				x := o.floatArg(i)
-				read[i] = func(m *machine) ops.Operand { return ops.Operand{Scalar: x.eval(m)} }
+				scalar = func(m *machine) any { return x.eval(m) }
 			default:
 				x := o.intArg(i)
-				read[i] = func(m *machine) ops.Operand { return ops.Operand{Scalar: x.eval(m)} }
+				scalar = func(m *machine) any { return x.eval(m) }
 			}
+			read[i] = func(m *machine, c *foreignCall, _ foreignShape) { c.Operands[i].Scalar = scalar(m) }
 		}
 	}
-	return func(m *machine) *ops.Evaluation {
-		e := &ops.Evaluation{Op: o.call.Op, Kwargs: o.call.Kwargs, Operands: make([]ops.Operand, len(read))}
-		for i, f := range read {
-			if e.Operands[i] = f(m); m.err != nil {
-				return nil
+	return func(m *machine, result foreignShape) foreignCall {
+		c := foreignCall{&ops.Evaluation{Op: o.call.Op, Kwargs: o.call.Kwargs, Operands: make([]ops.Operand, len(read))}, make([]region, len(read))}
+		for _, f := range read {
+			if f(m, &c, result); m.err != nil {
+				break
 			}
 		}
-		return e
-	}, regs
+		return c
+	}
+}
+
+// foreignWindow compiles the making of operand i's window (ops.Param.Window) out of the operand; nil for all of it.
+func (o *opCtx) foreignWindow(spec *ops.Spec, i int) func(m *machine, r *region, result foreignShape) {
+	if i >= len(spec.Params) || spec.Params[i].Window == nil {
+		return nil
+	}
+	w := spec.Params[i].Window
+	at := o.list(spec.Param(w.At))
+	var extents func(m *machine, result foreignShape) foreignShape
+	switch k := spec.Param(w.Extents); {
+	case w.Extents == ops.ResultExtents:
+		extents = func(_ *machine, result foreignShape) foreignShape { return result }
+	case o.isRegion(k):
+		like := o.reg(k)
+		extents = func(m *machine, _ foreignShape) foreignShape {
+			r := &m.regs[like]
+			return foreignShape{r.rank, r.shape, r.valid}
+		}
+	default:
+		list := o.list(k)
+		extents = func(m *machine, _ foreignShape) foreignShape {
+			d := evalDims(m, list)
+			return foreignShape{len(list), d, d}
+		}
+	}
+	return func(m *machine, r *region, result foreignShape) {
+		origin := make([]int64, len(at))
+		for k := range at {
+			origin[k] = at[k].eval(m)
+		}
+		s := extents(m, result)
+		for k := range s.rank {
+			if s.valid[k] < 0 {
+				m.fail(o.site, CodeShape, "%v is no shape for a window", show(s.shape, s.rank))
+			}
+		}
+		if m.err == nil {
+			m.window(o, r, origin, &s)
+		}
+	}
 }
 
 func isList(e ir.Expr) bool {
@@ -192,17 +253,17 @@ func isList(e ir.Expr) bool {
 }
 
 // evaluate calls the op's own code and copies back what it wrote into its operands.
-func (m *machine) evaluate(o *opCtx, e *ops.Evaluation, regs []int, eval func(*ops.Evaluation) *diag.Diagnostic) bool {
-	if d := eval(e); d != nil {
+func (m *machine) evaluate(o *opCtx, c foreignCall, eval func(*ops.Evaluation) *diag.Diagnostic) bool {
+	if d := eval(c.Evaluation); d != nil {
 		m.fail(o.site, d.Code, "%s", d.Message)
 		if f, ok := m.err.(*diag.Diagnostic); ok && f.Hint == "" {
 			f.Hint = d.Hint
 		}
 		return false
 	}
-	for i := range e.Operands {
-		if x := e.Operands[i].Elements; x != nil && x.Writable {
-			m.takeBack(&m.regs[regs[i]], x)
+	for i := range c.Operands {
+		if x := c.Operands[i].Elements; x != nil && x.Writable {
+			m.takeBack(&c.regions[i], x)
 		}
 	}
 	return m.err == nil

@@ -22,6 +22,7 @@ const (
 // foreignOp is what the evaluator has to know of such an op.
 type foreignOp struct {
 	Name    string
+	Params  []ops.Param
 	Result  ops.Result
 	Effects []ops.Effect
 }
@@ -49,7 +50,7 @@ func foreignOps(reg *ops.Registry) []foreignOp {
 	var out []foreignOp
 	for _, s := range reg.All() {
 		if s.Evaluate != nil {
-			out = append(out, foreignOp{s.Name, s.Result, s.Effects})
+			out = append(out, foreignOp{s.Name, s.Params, s.Result, s.Effects})
 		}
 	}
 	return out
@@ -97,7 +98,7 @@ func childOps(foreign []foreignOp) *ops.Registry {
 	p := &parentOps{enc: gob.NewEncoder(os.NewFile(fdAsk, "ask")), dec: gob.NewDecoder(bufio.NewReaderSize(os.NewFile(fdAnswer, "answer"), 64<<10))}
 	var specs []*ops.Spec
 	for _, f := range foreign {
-		specs = append(specs, &ops.Spec{Name: f.Name, Result: f.Result, Effects: f.Effects, Where: ops.InCore, Evaluate: p.evaluate})
+		specs = append(specs, &ops.Spec{Name: f.Name, Params: f.Params, Result: f.Result, Effects: f.Effects, Where: ops.InCore, Evaluate: p.evaluate})
 	}
 	return ops.Builtin().With(specs...)
 }

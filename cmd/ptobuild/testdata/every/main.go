@@ -9,7 +9,7 @@ import (
 )
 
 func main() {
-	sdk.Serve(sdk.Plugin{Name: "every", Version: "1.0.0", Doc: "an op of every kind", Ops: []sdk.Op{half, plus, most, part, rows, room, set, get, twice}})
+	sdk.Serve(sdk.Plugin{Name: "every", Version: "1.0.0", Doc: "an op of every kind", Ops: []sdk.Op{half, plus, gather, spread, most, part, rows, room, set, get, twice}})
 }
 
 // half is new storage in a kernel.
@@ -44,6 +44,32 @@ var plus = sdk.Op{
 		}
 		for i := range x {
 			into[row*n+i] += x[i]
+		}
+		return nil
+	},
+}
+
+// gather and spread touch windows of global memory and nothing else of it.
+var gather = sdk.Op{
+	Name: "gather", Doc: "a tile out of a tensor", Params: []sdk.Param{sdk.WindowParam("from", "at", sdk.ResultExtents), sdk.ListParam("at"), sdk.ListParam("shape")},
+	Where: sdk.InCore, Result: sdk.Fresh, Core: sdk.VectorCore, Mem: ir.Vec,
+	Infer: func(c *sdk.Call) (ir.Type, error) {
+		return &ir.TileType{Shape: c.List(2), DType: c.Tensor(0).DType, Mem: ir.Vec}, nil
+	},
+	Evaluate: func(v *sdk.Values) error {
+		copy(v.ResultFloat64(), v.Float64(0))
+		return nil
+	},
+}
+
+var spread = sdk.Op{
+	Name: "spread", Doc: "add a tile to a window of a tensor", Params: []sdk.Param{sdk.TileParam("x"), sdk.WindowParam("into", "at", "x"), sdk.ListParam("at")},
+	Where: sdk.InCore, Result: sdk.Updated(1), Effects: []sdk.Effect{sdk.Read, sdk.ReadWrite}, Core: sdk.VectorCore,
+	Infer: func(c *sdk.Call) (ir.Type, error) { return c.Args[1].Type(), nil },
+	Evaluate: func(v *sdk.Values) error {
+		into := v.Float64(1)
+		for i, x := range v.Float64(0) {
+			into[i] += x
 		}
 		return nil
 	},
