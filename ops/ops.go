@@ -59,8 +59,9 @@ type Param struct {
 	Mem      []ir.Mem // tile operands: the memory spaces it may live in; nil: any
 	Optional bool
 	Variadic bool
-	// Window says which part of a tensor or tile the op touches; nil: any of it. Other elements count as neither read nor written, whatever Effects says.
-	Window *Window
+	// Window says which part of a tensor or tile the op touches; the zero Window: any of it. Other elements count as neither read nor written, whatever
+	// Effects says.
+	Window Window
 }
 
 // Window is the part of an operand that begins at a list operand, one index per axis. Its extents are those of a list operand, the valid extents of a

@@ -140,14 +140,15 @@ func (p *Pass) CheckGrant(plugin string, before, after *ir.Program) error {
 	return nil
 }
 
-// Arrange puts passes of plugins into a pipeline. Passes that name the same neighbour keep their order; a pass may name one that was placed before it.
+// Arrange puts passes of plugins into a pipeline. Passes that name the same neighbour keep their order; a pass may name one that was placed before it, and
+// leave away the plugin's name when it is one of the same plugin.
 func Arrange(pipeline []*passes.Pass, extra []Pass) ([]*passes.Pass, diag.List) {
 	out := slices.Clone(pipeline)
 	var ds diag.List
 	after := map[*passes.Pass]int{} // passes placed behind one so far
 	for _, p := range extra {
 		name := p.After + p.Before
-		i := slices.IndexFunc(out, func(q *passes.Pass) bool { return q.Name == name })
+		i := slices.IndexFunc(out, func(q *passes.Pass) bool { return q.Name == name || p.Plugin != "" && q.Name == p.Plugin+"."+name })
 		if i < 0 {
 			d := diag.Errorf(CodeDescription, p.Pos, "plugin %s: pass %s wants to stand beside pass %q, which does not exist", p.Plugin, p.Name, name)
 			if near := diag.Nearest(name, passNames(out)); near != "" {
@@ -279,7 +280,7 @@ func (c *checker) op(s *ops.Spec) {
 		if p.Variadic && i+1 < len(s.Params) {
 			c.errorf("op %s: only the last operand may be variadic", s.Name)
 		}
-		if p.Window != nil {
+		if p.Window != (ops.Window{}) {
 			c.window(s, &p)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // A window is made of operands that every call has.
 func TestCheckWindows(t *testing.T) {
 	tensor := func(at, extents string) ops.Param {
-		return ops.Param{Name: "x", Kind: ops.TensorArg, Window: &ops.Window{At: at, Extents: extents}}
+		return ops.Param{Name: "x", Kind: ops.TensorArg, Window: ops.Window{At: at, Extents: extents}}
 	}
 	at := ops.Param{Name: "at", Kind: ops.TupleArg}
 	tile := ops.Param{Name: "tile", Kind: ops.TileArg}
@@ -29,7 +29,7 @@ func TestCheckWindows(t *testing.T) {
 		{[]ops.Param{tensor("maybe", "tile"), tile, maybe}, ops.InPlace, `begins at "maybe", which is no list operand`},
 		{[]ops.Param{tensor("at", "size"), at}, ops.InPlace, `as large as "size", which is no other tensor, tile or list operand`},
 		{[]ops.Param{tensor("at", "x"), at}, ops.InPlace, `as large as "x", which is no other tensor, tile or list operand`},
-		{[]ops.Param{{Name: "n", Kind: ops.ScalarArg, Window: &ops.Window{At: "at", Extents: "at"}}, at}, ops.Value, `"n" has a window, but is no tensor or tile`},
+		{[]ops.Param{{Name: "n", Kind: ops.ScalarArg, Window: ops.Window{At: "at", Extents: "at"}}, at}, ops.Value, `"n" has a window, but is no tensor or tile`},
 	} {
 		d := Description{Name: "acme", Ops: []*ops.Spec{{Name: "acme.op", Params: c.params, Where: ops.InCore, Result: ops.Result{Kind: c.result}}}, Can: []Can{{}}}
 		got := ""

@@ -176,7 +176,7 @@ func (c *Client) call(r *plugins.Request) (*plugins.Response, error) {
 			}
 			return resp, resp.Failure.Err()
 		case <-c.ctx.Done():
-			return nil, context.Cause(c.ctx)
+			return nil, diag.Errorf(plugins.CodeFailed, diag.Span{}, "plugin %s was not waited for: %v", r.Plugin, context.Cause(c.ctx)).WithHint("the command was stopped")
 		case <-ended:
 			select {
 			case resp := <-answer: // its last word

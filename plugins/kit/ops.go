@@ -381,7 +381,7 @@ func evaluation(s *ops.Spec, c *ir.OpCall, r *rand.Rand) *ops.Evaluation {
 // windowed is the type of what an evaluation holds of operand i.
 func windowed(s *ops.Spec, c *ir.OpCall, i int) ir.Type {
 	t := c.Args[i].Type()
-	if i >= len(s.Params) || s.Params[i].Window == nil {
+	if i >= len(s.Params) || s.Params[i].Window == (ops.Window{}) {
 		return t
 	}
 	w := &ir.TensorType{DType: ir.ElemDType(t)}

@@ -62,7 +62,7 @@ func FromSpec(s *ops.Spec, can plugins.Can) (*OpSpec, error) {
 		m.Effects = append(m.Effects, to[OpSpec_Effect](effects, e))
 	}
 	for _, p := range s.Params {
-		x := &Param{Name: p.Name, Optional: p.Optional, Variadic: p.Variadic}
+		x := &Param{Name: p.Name, Optional: p.Optional, Variadic: p.Variadic, WindowAt: p.Window.At, WindowExtents: p.Window.Extents}
 		for i, k := range kinds {
 			if p.Kind&k != 0 {
 				x.Kinds = append(x.Kinds, Param_Kind(i))
@@ -70,9 +70,6 @@ func FromSpec(s *ops.Spec, can plugins.Can) (*OpSpec, error) {
 		}
 		for _, mem := range p.Mem {
 			x.Mem = append(x.Mem, string(mem))
-		}
-		if p.Window != nil {
-			x.WindowAt, x.WindowExtents = p.Window.At, p.Window.Extents
 		}
 		m.Params = append(m.Params, x)
 	}
@@ -103,15 +100,12 @@ func (m *OpSpec) Spec() (*ops.Spec, error) {
 		s.Effects = append(s.Effects, from("effect", effects, e, &err))
 	}
 	for _, p := range m.Params {
-		x := ops.Param{Name: p.Name, Optional: p.Optional, Variadic: p.Variadic}
+		x := ops.Param{Name: p.Name, Optional: p.Optional, Variadic: p.Variadic, Window: ops.Window{At: p.WindowAt, Extents: p.WindowExtents}}
 		for _, k := range p.Kinds {
 			x.Kind |= from("kind of operand", kinds, k, &err)
 		}
 		for _, name := range p.Mem {
 			x.Mem = append(x.Mem, mem(name, &err))
-		}
-		if p.WindowAt != "" || p.WindowExtents != "" {
-			x.Window = &ops.Window{At: p.WindowAt, Extents: p.WindowExtents}
 		}
 		s.Params = append(s.Params, x)
 	}

@@ -268,7 +268,7 @@ class Var:
     "A variable. The object is its identity; the hint is what printers make its name of."
 
     def __init__(self, hint, type, dyn=False, pos=None, id=None):
-        self.hint, self.type, self.dyn, self.pos, self.id = hint, type, dyn, pos, id
+        self.hint, self.type, self.dyn, self.pos, self.id, self.sent = hint, type, dyn, pos, id, None
 
 
 def _load(data):
@@ -287,12 +287,24 @@ def _load(data):
             return by_id[x["var"]]
         return {k: link(y) for k, y in x.items()}
     for v in doc["vars"]:
-        by_id[v["id"]].type = link(v.get("type"))
+        by_id[v["id"]].type, by_id[v["id"]].sent = link(v.get("type")), v
     return link(doc["functions"]), by_id
 
 
 def _dump(functions, by_id):
-    fresh = []
+    "A document of functions. A variable that is not what it was sent as is another one to ptobuild: it gets an entry and a new id."
+    fresh, seen = [], set()
+
+    def entry(v): return unlink({"hint": v.hint, "dyn": v.dyn, "type": v.type, "pos": v.pos})
+
+    def identify(v):
+        if v in seen:
+            return
+        seen.add(v)
+        if v.id is None or dict(entry(v), id=v.id) != v.sent:
+            v.id = len(by_id)
+            by_id[v.id] = v
+            fresh.append(v)
 
     def unlink(x):
         if isinstance(x, (list, tuple)):
@@ -300,14 +312,11 @@ def _dump(functions, by_id):
         if isinstance(x, dict):
             return {k: unlink(y) for k, y in x.items() if y is not None}
         if isinstance(x, Var):
-            if x.id is None:
-                x.id = len(by_id)
-                by_id[x.id] = x
-                fresh.append(x)
+            identify(x)
             return {"var": x.id}
         return x
     out = unlink(functions)
-    entries = [unlink({"id": v.id, "hint": v.hint, "dyn": v.dyn, "type": v.type, "pos": v.pos}) for v in fresh]  # fresh grows by the types
+    entries = [dict(entry(v), id=v.id) for v in fresh]
     return json.dumps({"vars": entries, "functions": out}).encode()
 
 

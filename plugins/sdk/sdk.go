@@ -141,7 +141,7 @@ func TaskParam(name string) Param   { return Param{Name: name, Kind: ops.TaskArg
 // WindowParam is a tensor of which a kernel op touches only the window that begins at list operand at and is as large as operand extents (a list, or a
 // tensor or tile: its valid part), or as the result (ResultExtents). Evaluate sees the window alone.
 func WindowParam(name, at, extents string) Param {
-	return Param{Name: name, Kind: ops.TensorArg, Window: &Window{At: at, Extents: extents}}
+	return Param{Name: name, Kind: ops.TensorArg, Window: Window{At: at, Extents: extents}}
 }
 
 // Serve answers the requests of ptobuild until it is told to end, and does not return. A description that ptobuild would refuse ends the program with

@@ -169,7 +169,7 @@ func (s *server) Evaluate(_ context.Context, r *proto.EvaluateRequest) (*proto.E
 	if op == nil || op.Spec.Evaluate == nil {
 		return nil, status.Errorf(codes.NotFound, "no evaluation for op %q", r.Op)
 	}
-	if !slices.Contains(s.core, plugins.CanWindows) && slices.ContainsFunc(op.Params, func(p ops.Param) bool { return p.Window != nil }) {
+	if !slices.Contains(s.core, plugins.CanWindows) && slices.ContainsFunc(op.Params, func(p ops.Param) bool { return p.Window != (ops.Window{}) }) {
 		d := diag.Errorf(plugins.CodeProtocol, diag.Span{}, "%s computes on windows of its operands, of which this version of ptobuild knows nothing", r.Op).WithHint("use a newer ptobuild")
 		return &proto.EvaluateResponse{Error: proto.FromDiag(d)}, nil
 	}

@@ -208,7 +208,7 @@ func (o *opCtx) foreignOperands(spec *ops.Spec) func(m *machine, result foreignS
 
 // foreignWindow compiles the making of operand i's window (ops.Param.Window) out of the operand; nil for all of it.
 func (o *opCtx) foreignWindow(spec *ops.Spec, i int) func(m *machine, r *region, result foreignShape) {
-	if i >= len(spec.Params) || spec.Params[i].Window == nil {
+	if i >= len(spec.Params) || spec.Params[i].Window == (ops.Window{}) {
 		return nil
 	}
 	w := spec.Params[i].Window
