@@ -34,7 +34,7 @@ type Tester struct {
 	Session   *Session // that built the targets, when they come from one
 	Engine    *Engine
 	Toolchain *native.Toolchain // nil: only the plan is run
-	Exe       string            // the tool's binary, re-executed as child
+	Children  *native.Children  // that compiled C++ runs in
 	ToolID    string            // identity of the tool for action keys
 	// Schedules and Seed override the test's own: so many seeded orders from Seed on.
 	Schedules int
@@ -235,6 +235,9 @@ func (t *Tester) key(ctx context.Context, test *TestConfig, built *Built, job *e
 
 // execute runs the plan, compares with the expectation, and then holds the compiled C++ against the plan. A hand-written orchestration has no plan: it runs as it is.
 func (t *Tester) execute(ctx context.Context, test *TestConfig, built *Built, job *exec.Job, expect *expectation, v *Verdict) error {
+	if t.Toolchain != nil {
+		t.Children.Ahead() // while the plan runs
+	}
 	hand := built.Target.Hand != nil
 	var again []exec.Result // of the compiled C++
 	var engine exec.Engine = &exec.Plan{Ops: t.Builder.Ops}
@@ -401,7 +404,7 @@ func (t *Tester) nativeEngine(built *Built, object []byte) *native.Engine {
 	for i, l := range built.Lines {
 		lines[i] = native.LineSpan{First: int32(l.First), Last: int32(l.Last), Span: l.Span}
 	}
-	return &native.Engine{Exe: t.Exe, Object: object, Source: cppName(built), Lines: lines, Ops: t.Builder.Ops}
+	return &native.Engine{Children: t.Children, Object: object, Source: cppName(built), Lines: lines, Ops: t.Builder.Ops}
 }
 
 // doubleKind is the expectation that the result is what double precision gives.

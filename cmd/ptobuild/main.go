@@ -34,6 +34,7 @@ func Main() int {
 	defer stop()
 	app := &app{}
 	defer app.closeBuilder()
+	defer app.closeChildren()
 	defer func() { app.closeStore(ctx) }()
 	root := app.root()
 	args, err := os.Args[1:], error(nil)
@@ -96,6 +97,8 @@ type app struct {
 
 	sarif string    // the file that reports are written to, as SARIF
 	noted diag.List // what was reported so far
+
+	children *native.Children // of the running command; nil: none was needed yet
 
 	store *openStore // what results are kept in; nil: not opened yet
 

@@ -63,6 +63,13 @@ func (a *app) runCommand() *cobra.Command {
 }
 
 func (a *app) run(ctx context.Context, what string, f *runFlags) error {
+	if !f.noCompile {
+		children, err := a.childProcesses()
+		if err != nil {
+			return err
+		}
+		children.Ahead() // while the sources are read
+	}
 	b, target, err := a.runTarget(ctx, what, f)
 	if err != nil {
 		return err

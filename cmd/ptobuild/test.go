@@ -64,13 +64,35 @@ func (a *app) testCommand() *cobra.Command {
 	return cmd
 }
 
+// childProcesses starts the processes of compiled C++. One that was started ahead and never used ends with the command.
+func (a *app) childProcesses() (*native.Children, error) {
+	if a.children == nil {
+		exe, err := executable()
+		if err != nil {
+			return nil, err
+		}
+		a.children = native.NewChildren(exe)
+	}
+	return a.children, nil
+}
+
+func (a *app) closeChildren() {
+	if a.children != nil {
+		a.children.Close()
+	}
+}
+
 // tester sets up test execution.
 func (a *app) tester(b *graph.Builder, s *graph.Session, f testFlags) (*graph.Tester, error) {
 	exe, err := executable()
 	if err != nil {
 		return nil, err
 	}
-	t := &graph.Tester{Builder: b, Session: s, Engine: a.engine(f.jobs), Exe: exe, ToolID: toolID(exe), Schedules: f.schedules, Seed: f.seed, Rerun: f.rerun, Advice: f.advice}
+	children, err := a.childProcesses()
+	if err != nil {
+		return nil, err
+	}
+	t := &graph.Tester{Builder: b, Session: s, Engine: a.engine(f.jobs), Children: children, ToolID: toolID(exe), Schedules: f.schedules, Seed: f.seed, Rerun: f.rerun, Advice: f.advice}
 	if f.policy != "" {
 		p, err := graph.PolicyNamed(f.policy)
 		if err != nil {

@@ -254,7 +254,7 @@ func (b *built) checkCompiled(tools *native.Toolchain, exe string, profile *orch
 	if err != nil {
 		return &problem{kind: "compile", text: err.Error()}
 	}
-	compiled := &native.Engine{Exe: exe, Object: object, Source: "main.cpp"}
+	compiled := &native.Engine{Children: native.NewChildren(exe), Object: object, Source: "main.cpp"}
 	for _, l := range lines {
 		compiled.Lines = append(compiled.Lines, native.LineSpan{First: int32(l.First), Last: int32(l.Last), Span: l.Span})
 	}

@@ -27,7 +27,9 @@ const ChildArg = "__orchestration"
 const (
 	fdRequest  = 3
 	fdResponse = 4
-	fdProgress = 5
+	fdAsk      = 5 // see foreign.go
+	fdAnswer   = 6
+	fdProgress = 7
 )
 
 type request struct {

@@ -14,10 +14,6 @@ import (
 
 // Kernels in the child may use ops whose Evaluate is code of the parent's (a plugin's). The child asks for each call over two more descriptors, so that one
 // process of a plugin serves both engines.
-const (
-	fdAsk    = 6
-	fdAnswer = 7
-)
 
 // foreignOp is what the evaluator has to know of such an op.
 type foreignOp struct {

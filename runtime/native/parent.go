@@ -6,11 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	osexec "os/exec"
 	"path/filepath"
-	"sync"
-	"syscall"
-	"time"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
@@ -19,13 +15,12 @@ import (
 	"github.com/ptobuild/ptobuild/runtime/trace"
 )
 
-// Engine runs compiled orchestrations. Exe is the binary to re-execute (os.Executable of the tool); its main must call ChildMain when its first
-// argument is ChildArg.
+// Engine runs compiled orchestrations.
 type Engine struct {
-	Exe    string
-	Object []byte // the shared object
-	Source string // name of the C++ file
-	Lines  []LineSpan
+	Children *Children
+	Object   []byte // the shared object
+	Source   string // name of the C++ file
+	Lines    []LineSpan
 	// Kernels are the kernels of the jobs' tables that are written in C++.
 	Kernels []KernelObject
 	Output  io.Writer     // what the orchestration prints and logs; nil: dropped
@@ -63,7 +58,7 @@ func (e *Engine) run(ctx context.Context, job *exec.Job, inspect *Inspection) ([
 		}
 		req.External = append(req.External, f)
 	}
-	answer, err := e.child(ctx, dir, job, &req)
+	answer, err := e.child(ctx, job, &req)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -83,68 +78,33 @@ func (e *Engine) run(ctx context.Context, job *exec.Job, inspect *Inspection) ([
 }
 
 // child runs one child process to its end and returns a result for every schedule.
-func (e *Engine) child(ctx context.Context, dir string, job *exec.Job, req *request) ([]*result, error) {
+func (e *Engine) child(ctx context.Context, job *exec.Job, req *request) ([]*result, error) {
 	timeout := job.Timeout
 	if timeout == 0 {
 		timeout = exec.DefaultTimeout
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, errHang)
 	defer cancel()
-	progress, err := newProgress(filepath.Join(dir, "progress"))
+	c, err := e.Children.next()
 	if err != nil {
 		return nil, err
 	}
-	defer progress.Close()
-	reqR, reqW, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	respR, respW, err := os.Pipe()
-	if err != nil {
-		reqR.Close()
-		reqW.Close()
-		return nil, err
-	}
-	defer respR.Close()
-	output := &printed{to: e.Output}
-	cmd := osexec.CommandContext(ctx, e.Exe, ChildArg)
-	cmd.ExtraFiles = []*os.File{reqR, respW, progress.file}
+	defer c.close()
 	if len(req.Foreign) > 0 {
-		done, err := e.answer(cmd)
-		if err != nil {
-			reqR.Close()
-			reqW.Close()
-			respW.Close()
-			return nil, err
-		}
-		defer done()
+		c.evaluate(e.Ops)
 	}
-	cmd.Stdout, cmd.Stderr = output, output // user code may print; it must not reach our own output
-	cmd.Env = []string{"GOTRACEBACK=none", "PATH=" + os.Getenv("PATH")}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	cmd.WaitDelay = time.Second // a process that user code started may keep the pipes open
-	err = cmd.Start()
-	reqR.Close()
-	respW.Close()
-	if err != nil {
-		reqW.Close()
-		return nil, fmt.Errorf("starting the child process: %w", err)
-	}
-	go func() {
-		defer reqW.Close()
-		_ = writeMessage(reqW, req) // a child that died reads nothing: Wait tells
-	}()
-	stop := context.AfterFunc(ctx, func() { respR.SetReadDeadline(time.Now()) })
+	c.send(req, e.Output)
+	stop := context.AfterFunc(ctx, c.kill)
 	defer stop()
-	results, fatal, err := receive(respR, len(req.Schedules))
-	waitErr := cmd.Wait()
+	results, fatal, err := receive(c.response, len(req.Schedules))
+	waitErr := c.wait()
 	switch {
 	case err != nil:
 		return nil, err
 	case len(results) == len(req.Schedules):
 		return results, nil
 	}
-	d := death{engine: e, job: job, progress: progress.progress, output: output.last(), err: waitErr, timeout: timeout}
+	d := death{engine: e, job: job, progress: c.progress.progress, output: c.output.last(), err: waitErr, timeout: timeout}
 	if cause := context.Cause(ctx); cause != nil {
 		if !errors.Is(cause, errHang) {
 			return nil, cause
@@ -152,33 +112,6 @@ func (e *Engine) child(ctx context.Context, dir string, job *exec.Job, req *requ
 		d.hang = true
 	}
 	return nil, d.report(fatal)
-}
-
-// answer gives the child the descriptors over which it asks for ops; done ends the answering.
-func (e *Engine) answer(cmd *osexec.Cmd) (done func(), err error) {
-	askR, askW, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	answerR, answerW, err := os.Pipe()
-	if err != nil {
-		askR.Close()
-		askW.Close()
-		return nil, err
-	}
-	cmd.ExtraFiles = append(cmd.ExtraFiles, askW, answerR)
-	ended := make(chan struct{})
-	go func() {
-		answerChild(e.Ops, askR, answerW)
-		close(ended)
-	}()
-	return func() {
-		askW.Close() // the child's own copy is gone by now
-		answerR.Close()
-		<-ended
-		askR.Close()
-		answerW.Close()
-	}, nil
 }
 
 var errHang = errors.New("timeout")
@@ -201,33 +134,4 @@ func receive(r io.Reader, want int) (results []*result, fatal *diag.Diagnostic, 
 		}
 	}
 	return results, nil, nil
-}
-
-// printed keeps the end of what the child prints.
-type printed struct {
-	to io.Writer
-
-	mu  sync.Mutex
-	end []byte
-}
-
-const keepPrinted = 64 << 10
-
-func (p *printed) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.end = append(p.end, b...)
-	if len(p.end) > 2*keepPrinted {
-		p.end = append(p.end[:0], p.end[len(p.end)-keepPrinted:]...)
-	}
-	if p.to != nil {
-		_, _ = p.to.Write(b) // what the user prints to must not end the run
-	}
-	return len(b), nil
-}
-
-func (p *printed) last() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return string(p.end)
 }

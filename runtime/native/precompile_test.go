@@ -42,7 +42,7 @@ void aicpu_orchestration_entry(const ChipStorageTaskArgs& args) { Arg a; a.add_i
 `
 	run := func(object []byte) string {
 		e := engineFor(t, "twice.cpp", good)
-		results, err := (&Engine{Exe: e.Exe, Object: object, Source: "twice.cpp"}).Run(ctx, callsOnly(tiles(1), nil))
+		results, err := (&Engine{Children: e.Children, Object: object, Source: "twice.cpp"}).Run(ctx, callsOnly(tiles(1), nil))
 		if err != nil {
 			t.Fatal(err)
 		}

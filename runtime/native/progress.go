@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
@@ -136,16 +138,17 @@ type progressFile struct {
 	file  *os.File
 }
 
-func newProgress(path string) (*progressFile, error) {
-	f, err := os.Create(path)
+func newProgress() (*progressFile, error) {
+	fd, err := unix.MemfdCreate("ptobuild-progress", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, err
 	}
+	f := os.NewFile(uintptr(fd), "progress")
 	if err := f.Truncate(int64(unsafe.Sizeof(progress{}))); err != nil {
 		f.Close()
 		return nil, err
 	}
-	p, fence := mapProgress(int(f.Fd()))
+	p, fence := mapProgress(fd)
 	return &progressFile{p, fence, f}, nil
 }
 

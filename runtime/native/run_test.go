@@ -58,11 +58,16 @@ func engineFor(t testing.TB, name, src string) *Engine {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return &Engine{Children: children(t), Object: object, Source: name}
+}
+
+func children(t testing.TB) *Children {
+	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Engine{Exe: exe, Object: object, Source: name}
+	return NewChildren(exe)
 }
 
 func engineOf(t testing.TB, file string) *Engine {
@@ -287,11 +292,7 @@ func TestCompilerReports(t *testing.T) {
 
 // Objects that are none, or not ours.
 func TestLoadReports(t *testing.T) {
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := &Engine{Exe: exe, Object: []byte("no object"), Source: "o.cpp"}
+	e := &Engine{Children: children(t), Object: []byte("no object"), Source: "o.cpp"}
 	if _, err := e.Run(context.Background(), callsOnly(nil, nil)); diag.AsList(err, "")[0].Code != CodeLoad || strings.Contains(err.Error(), "/tmp") {
 		t.Errorf("no object: %v", err)
 	}
@@ -303,7 +304,7 @@ func TestLoadReports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e = &Engine{Exe: exe, Object: object, Source: "o.cpp"}
+	e = &Engine{Children: children(t), Object: object, Source: "o.cpp"}
 	if _, err := e.Run(context.Background(), callsOnly(nil, nil)); diag.AsList(err, "")[0].Code != CodeLoad || !strings.Contains(err.Error(), "pto_bind") {
 		t.Errorf("without the header: %v", err)
 	}

@@ -1,0 +1,186 @@
+package native
+
+import (
+	"fmt"
+	"io"
+	"os"
+	osexec "os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ptobuild/ptobuild/ops"
+)
+
+// Children starts the processes in which compiled orchestrations run. Each answers one request. One can be started before it is known what for: what a
+// process does until it can read a request takes longer than most runs.
+type Children struct {
+	exe string
+
+	mu    sync.Mutex
+	ahead func() (*child, error) // gives the child that no run has yet, when it has started; nil: there is none
+}
+
+// NewChildren makes children of a binary (os.Executable of the tool), whose main must call ChildMain when its first argument is ChildArg.
+func NewChildren(exe string) *Children { return &Children{exe: exe} }
+
+// Ahead starts a child for the next run in the background, unless one waits already.
+func (c *Children) Ahead() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ahead != nil {
+		return
+	}
+	ahead := sync.OnceValues(func() (*child, error) { return startChild(c.exe) })
+	go ahead()
+	c.ahead = ahead
+}
+
+// next is a child for a run.
+func (c *Children) next() (*child, error) {
+	if ahead := c.take(); ahead != nil {
+		return ahead()
+	}
+	return startChild(c.exe)
+}
+
+// Close ends the child that was started ahead, when no run took it.
+func (c *Children) Close() {
+	if ahead := c.take(); ahead != nil {
+		if child, err := ahead(); err == nil {
+			child.kill()
+			_ = child.wait()
+			child.close()
+		}
+	}
+}
+
+func (c *Children) take() (ahead func() (*child, error)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ahead, c.ahead = c.ahead, nil
+	return ahead
+}
+
+// child is a process that answers one request, and the parent's ends of what connects them.
+type child struct {
+	cmd      *osexec.Cmd
+	progress *progressFile
+	output   printed
+	request  *os.File // is written to
+	response *os.File // is read
+	ask      *os.File // is read: questions about ops
+	answer   *os.File // is written to
+
+	answering sync.WaitGroup
+}
+
+func startChild(exe string) (_ *child, err error) {
+	c := &child{cmd: osexec.Command(exe, ChildArg)}
+	var theirs []*os.File
+	defer func() {
+		for _, f := range theirs {
+			f.Close()
+		}
+		if err != nil {
+			c.close()
+			err = fmt.Errorf("starting the child process: %w", err)
+		}
+	}()
+	for _, ours := range []struct { // in the order of the child's descriptors
+		end    **os.File
+		writes bool
+	}{{&c.request, true}, {&c.response, false}, {&c.ask, false}, {&c.answer, true}} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return nil, err
+		}
+		if ours.writes {
+			*ours.end, theirs = w, append(theirs, r)
+		} else {
+			*ours.end, theirs = r, append(theirs, w)
+		}
+	}
+	p, err := newProgress()
+	if err != nil {
+		return nil, err
+	}
+	c.progress = p
+	c.cmd.ExtraFiles = append(theirs, p.file)
+	c.cmd.Stdout, c.cmd.Stderr = &c.output, &c.output // user code may print; it must not reach our own output
+	c.cmd.Env = []string{"GOTRACEBACK=none", "PATH=" + os.Getenv("PATH")}
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	c.cmd.WaitDelay = time.Second // a process that user code started may keep the pipes open
+	return c, c.cmd.Start()
+}
+
+// send sends the request in the background. What the child prints from now on goes to output.
+func (c *child) send(req *request, output io.Writer) {
+	c.output.divert(output)
+	go func() {
+		defer c.request.Close()
+		_ = writeMessage(c.request, req) // a child that died reads nothing: its end tells
+	}()
+}
+
+// evaluate answers the child's questions about ops in the background.
+func (c *child) evaluate(reg *ops.Registry) {
+	c.answering.Go(func() { answerChild(reg, c.ask, c.answer) })
+}
+
+// kill ends the child.
+func (c *child) kill() {
+	_ = c.cmd.Process.Kill() // fails only when it has ended
+	c.response.SetReadDeadline(time.Now())
+}
+
+// wait waits for the end of the child and of what it printed.
+func (c *child) wait() error { return c.cmd.Wait() }
+
+// close frees what the parent has of a child that has ended.
+func (c *child) close() {
+	for _, f := range []*os.File{c.request, c.response, c.ask, c.answer} {
+		if f != nil {
+			f.Close()
+		}
+	}
+	c.answering.Wait()
+	if c.progress != nil {
+		c.progress.Close()
+	}
+}
+
+// printed keeps the end of what the child prints.
+type printed struct {
+	mu  sync.Mutex
+	to  io.Writer // nil: nobody
+	end []byte
+}
+
+const keepPrinted = 64 << 10
+
+func (p *printed) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.end = append(p.end, b...)
+	if len(p.end) > 2*keepPrinted {
+		p.end = append(p.end[:0], p.end[len(p.end)-keepPrinted:]...)
+	}
+	if p.to != nil {
+		_, _ = p.to.Write(b) // what the user prints to must not end the run
+	}
+	return len(b), nil
+}
+
+// divert gives what is printed from now on to a writer, too.
+func (p *printed) divert(to io.Writer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.to = to
+}
+
+func (p *printed) last() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return string(p.end)
+}
