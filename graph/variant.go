@@ -139,7 +139,7 @@ func (b *Builder) seed(v *variant, unit *lang.Unit, ds diag.List) {
 func (b *Builder) loadWith(v *variant, readFile func(string) ([]byte, error)) (*lang.Unit, diag.List) {
 	c := b.WS.Config
 	unit, ds := lang.Load(v.source, lang.Options{Ops: b.Ops, Roots: append(slices.Clone(c.Workspace.Roots), "."), ReadFile: readFile, Parse: b.WS.parser(), Environ: c.Build.Env, Argv: c.Build.Argv,
-		Args: v.args, Entry: v.entry, Factory: v.factory, Skip: v.skip})
+		Args: v.args, Entry: v.entry, Factory: v.factory, Skip: v.skip, Exists: b.WS.exists})
 	if v.factory == "" { // CheckArgs looks at all files: what one has no use for may be for another
 		ds = slices.DeleteFunc(ds, func(d *diag.Diagnostic) bool { return d.Code == lang.CodeArgs })
 	}

@@ -56,6 +56,16 @@ func Open(dir string) (*Workspace, diag.List) {
 	return w, ds
 }
 
+// exists reports whether a source of a kernel is there, by its path from the root. Where only declared files may be read, others count as there: Bazel gives
+// the sources of kernels to the actions that compile them.
+func (w *Workspace) exists(name string) bool {
+	if w.declared != nil {
+		return true
+	}
+	_, err := os.Stat(w.Abs(name))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // ReadFile reads a file of the workspace by its slash-separated path from the root (or an absolute path) and keeps it for reports.
 func (w *Workspace) ReadFile(name string) ([]byte, error) {
 	if w.declared != nil && !w.declared[name] {

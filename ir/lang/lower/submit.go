@@ -121,8 +121,15 @@ func (b *body) deps(x syntax.Expr, path string) ([]ir.Expr, bool) {
 	}
 	list, ok := x.(*syntax.List)
 	if !ok {
+		name, isName := x.(*syntax.Name)
+		if isName && b.names.lookup(name.ID) == nil {
+			if _, found := b.env.Lookup(name.ID); !found {
+				b.undefined(name)
+				return nil, false
+			}
+		}
 		d := b.errorf(CodeDeps, x, "deps= must be a list literal of TaskIds").WithHint("write deps=[tid]")
-		if name, isName := x.(*syntax.Name); isName {
+		if isName {
 			d.WithHint("write deps=[%s]", name.ID)
 			d.Edits = []diag.Edit{{Span: b.at(x), Text: "[" + name.ID + "]"}}
 		}

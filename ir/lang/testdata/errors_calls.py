@@ -47,6 +47,7 @@ tids = pl.array.create(4, pl.TASK_ID)
 y, _ = pl.submit(self.acc, x, y, deps=[x])  ### "bare tensor names are not allowed in deps=; use the TaskId"
 y, _ = pl.submit(self.acc, x, y, deps=[y])  ### "bare tensor names.*written by the task '_'|bare tensor names"
 y, _ = pl.submit(self.acc, x, y, deps=t)  ### "deps= must be a list literal"
+y, _ = pl.submit(self.acc, x, y, deps=nobody)  ### "Undefined variable 'nobody'"
 y, _ = pl.submit(self.acc, x, y, deps=[n])  ### "must be a TaskId, got .*INDEX"
 y, _ = pl.submit(self.acc, x, y, deps=[tids, t])  ### "cannot mix"
 y, _ = pl.submit(self.acc, x, y, deps=[self.k(x, y)])  ### "must be a TaskId: a name"
