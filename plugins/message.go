@@ -15,13 +15,31 @@ import (
 // answers with a HelloReply; then come Requests and, in any order, one Response each. The helper ends when its input ends.
 
 // PipeVersion is the version of these messages. Both programs are built together; a helper that was left behind by an upgrade says so.
-const PipeVersion = 3
+const PipeVersion = 4
 
 // Hello is the first message to the helper.
 type Hello struct {
 	Version int
 	Plugins []Config
+	// Folder holds sockets and the plugins' temporary files. The helper removes it when it ends.
+	Folder   string
+	Launched *Launched
 }
+
+// FolderPattern names this folder. It is short: the path of a socket in it may have no more than 100 characters or so.
+const FolderPattern = "pto-"
+
+// Launched is a plugin that the client started together with the helper, which takes it over: the files LaunchedStdout and LaunchedStderr of the helper are the ends
+// of its pipes. The client tells when it is gone (Exit), being its parent.
+type Launched struct {
+	Plugin string
+	PID    int
+}
+
+const (
+	LaunchedStdout = 3
+	LaunchedStderr = 4
+)
 
 // HelloReply answers it.
 type HelloReply struct {
@@ -32,12 +50,16 @@ type HelloReply struct {
 type Request struct {
 	ID       uint64
 	Plugin   string
+	Exit     *Exit // no call: the launched plugin is gone; without a response
 	Infer    *InferRequest
 	Verify   *VerifyRequest
 	Emit     *EmitRequest
 	Evaluate *EvaluateRequest
 	Run      *RunRequest
 }
+
+// Exit says how a process ended, as os.ProcessState puts it.
+type Exit struct{ State string }
 
 // Response answers the request of the same ID. With an error in Failure the rest is nil.
 type Response struct {

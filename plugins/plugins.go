@@ -10,6 +10,7 @@
 package plugins
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -45,6 +46,12 @@ const (
 	DefaultTimeout = 30 * time.Second
 	DefaultMemory  = 2 << 30
 )
+
+// WithDefaults is the configuration with the amounts that it leaves open.
+func (c Config) WithDefaults() Config {
+	c.Timeout, c.Memory = cmp.Or(c.Timeout, DefaultTimeout), cmp.Or(c.Memory, DefaultMemory)
+	return c
+}
 
 // Identity is what answers of the plugin depend on besides the question: its file and its options.
 func (c *Config) Identity() string { return c.SHA256 + " " + c.Options }

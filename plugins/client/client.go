@@ -1,5 +1,5 @@
 // Package client gives the core the ops and passes of plugins as if they were built in. It starts nothing before a plugin is asked for something; then it
-// starts one ptobuild-plugin-host, which runs all plugins (see package plugins). Everything that comes back is decoded strictly; what a pass makes of a
+// starts one ptobuild-plugin-host, which runs all plugins (see package plugins), and beside it the first one. Everything that comes back is decoded strictly; what a pass makes of a
 // program is verified by the pass manager like the work of any pass.
 package client
 
@@ -48,11 +48,12 @@ type Client struct {
 	in        io.WriteCloser
 	enc       *gob.Encoder
 	out       io.Closer
-	ended     chan struct{} // closed when the helper's output ended
+	ended     chan struct{} // closed when the helper's output ended, and with it the plugin that was launched here
 	next      uint64
 	waiting   map[uint64]chan *plugins.Response
 	broken    *diag.Diagnostic
 	stderr    tail
+	folder    string // of the plugins, see plugins.Hello
 	shared    string // folder of files that hand data to plugins
 	fileCount int
 
@@ -120,6 +121,7 @@ func (c *Client) Close() error {
 		<-c.ended
 		_ = cmd.Wait() // how it ended matters no more
 		_ = out.Close()
+		_ = os.RemoveAll(c.folder) // a helper that was killed did not
 		close(done)
 	}()
 	const patience = 5 * time.Second // plugins get 2 s to end by themselves
@@ -155,7 +157,7 @@ func (c *Client) call(r *plugins.Request) (*plugins.Response, error) {
 	answer := make(chan *plugins.Response, 1)
 	c.mu.Lock()
 	if c.broken == nil && c.cmd == nil {
-		c.broken = c.start()
+		c.broken = c.start(r.Plugin)
 	}
 	if c.broken != nil {
 		c.mu.Unlock()
@@ -203,45 +205,6 @@ func (c *Client) lost(what string) *diag.Diagnostic {
 	return d
 }
 
-// start starts the helper and greets it; the lock is held.
-func (c *Client) start() *diag.Diagnostic {
-	cmd := exec.Command(c.helper)
-	cmd.SysProcAttr = ownGroup() // Ctrl-C is for us to handle
-	cmd.Stderr = &c.stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return c.notStarted(err)
-	}
-	// A pipe of our own: Wait would close StdoutPipe under the reader.
-	out, write, err := os.Pipe()
-	if err != nil {
-		return c.notStarted(err)
-	}
-	cmd.Stdout = write
-	err = cmd.Start()
-	_ = write.Close()
-	if err != nil {
-		_ = out.Close()
-		return c.notStarted(err)
-	}
-	enc, dec := gob.NewEncoder(in), gob.NewDecoder(out)
-	var reply plugins.HelloReply
-	err = enc.Encode(plugins.Hello{Version: plugins.PipeVersion, Plugins: c.configs})
-	if err == nil {
-		err = dec.Decode(&reply)
-	}
-	if err != nil || reply.Version != plugins.PipeVersion {
-		_ = in.Close()
-		_ = out.Close()
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		return c.lost("is not of the same version as this ptobuild").WithHint("install both from one release: go install ./cmd/...")
-	}
-	c.cmd, c.in, c.enc, c.out, c.ended = cmd, in, enc, out, make(chan struct{})
-	go c.read(dec, c.ended)
-	return nil
-}
-
 func (c *Client) notStarted(err error) *diag.Diagnostic {
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
@@ -252,8 +215,7 @@ func (c *Client) notStarted(err error) *diag.Diagnostic {
 }
 
 // read hands out responses until the helper ends.
-func (c *Client) read(dec *gob.Decoder, ended chan struct{}) {
-	defer close(ended)
+func (c *Client) read(dec *gob.Decoder) {
 	for {
 		resp := new(plugins.Response)
 		if dec.Decode(resp) != nil {

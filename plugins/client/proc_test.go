@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -44,19 +45,18 @@ func kill(t *testing.T, pid int) {
 	}
 }
 
-// killPlugins kills what helpers run of an executable.
-func killPlugins(t *testing.T, exe string, helpers []int) int {
+// running lists the processes of an executable that this process and its children started.
+func running(t *testing.T, exe string) []int {
 	t.Helper()
-	n := 0
-	for _, h := range helpers {
-		for _, p := range children(t, h) {
-			if at, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p)); err == nil && at == exe {
-				kill(t, p)
-				n++
-			}
-		}
+	near := children(t, os.Getpid())
+	all := slices.Clone(near)
+	for _, p := range near {
+		all = append(all, children(t, p)...)
 	}
-	return n
+	return slices.DeleteFunc(all, func(p int) bool {
+		at, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", p))
+		return err != nil || at != exe
+	})
 }
 
 // state is the state of a process as in /proc, "" when it is gone.

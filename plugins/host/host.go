@@ -31,21 +31,19 @@ type Host struct {
 
 // New makes a host; it starts no process. Close it when done.
 func New(configs []plugins.Config) (*Host, error) {
-	temp, err := os.MkdirTemp("", "pto-") // short: the path of a socket in it may have no more than 100 characters or so
+	temp, err := os.MkdirTemp("", plugins.FolderPattern)
 	if err != nil {
 		return nil, err
 	}
+	return newIn(temp, configs), nil
+}
+
+func newIn(temp string, configs []plugins.Config) *Host {
 	h := &Host{temp: temp, plugins: map[string]*Plugin{}}
 	for _, c := range configs {
-		if c.Timeout == 0 {
-			c.Timeout = plugins.DefaultTimeout
-		}
-		if c.Memory == 0 {
-			c.Memory = plugins.DefaultMemory
-		}
-		h.plugins[c.Name] = &Plugin{config: c, temp: temp}
+		h.plugins[c.Name] = &Plugin{config: c.WithDefaults(), temp: temp}
 	}
-	return h, nil
+	return h
 }
 
 // Plugin returns the plugin of a name, nil when it is not configured.
@@ -66,9 +64,10 @@ type Plugin struct {
 	config plugins.Config
 	temp   string
 
-	mu     sync.Mutex
-	proc   *process
-	broken *diag.Diagnostic // why it is not used any more
+	mu       sync.Mutex
+	launched *launched // by the client, until it is taken over
+	proc     *process
+	broken   *diag.Diagnostic // why it is not used any more
 }
 
 // Describe asks what the plugin serves.
@@ -77,7 +76,7 @@ func (p *Plugin) Describe(ctx context.Context) (*plugins.Description, error) {
 	d := &plugins.Description{}
 	err := p.call(ctx, what, func(ctx context.Context, c *process) error {
 		*d = c.about
-		d.PID = c.runner.cmd.Process.Pid
+		d.PID = c.runner.process.Pid
 		specs, err := c.ops.Specs(ctx, &proto.SpecsRequest{})
 		if err != nil {
 			return err
@@ -288,7 +287,8 @@ func (p *Plugin) running() (*process, *diag.Diagnostic) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.broken == nil && p.proc == nil {
-		p.proc, p.broken = start(&p.config, p.temp)
+		p.proc, p.broken = start(&p.config, p.temp, p.launched)
+		p.launched = nil
 	}
 	return p.proc, p.broken
 }

@@ -2,13 +2,8 @@ package host
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -23,6 +18,7 @@ import (
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/plugins"
+	"github.com/ptobuild/ptobuild/plugins/launch"
 	"github.com/ptobuild/ptobuild/plugins/proto"
 )
 
@@ -51,36 +47,39 @@ func (p *process) alive() bool {
 	}
 }
 
-// start starts a plugin and checks that it is the one that was configured.
-func start(c *plugins.Config, temp string) (*process, *diag.Diagnostic) {
+// start starts a plugin, or takes over one that the client launched, and checks that it is the one that was configured.
+func start(c *plugins.Config, temp string, launched *launched) (*process, *diag.Diagnostic) {
 	if d := c.Check(); d != nil {
 		return nil, d
 	}
-	if d := checkFile(c); d != nil {
+	if d := launch.CheckFile(c); d != nil {
 		return nil, d
 	}
 	digested := make(chan *diag.Diagnostic, 1)
-	if c.Pinned {
-		if d := checkDigest(c); d != nil {
+	switch {
+	case c.Pinned && launched != nil: // the client saw to it
+		digested <- nil
+	case c.Pinned:
+		if d := launch.CheckDigest(c); d != nil {
 			return nil, d
 		}
 		digested <- nil
-	} else {
-		go func() { digested <- checkDigest(c) }()
+	default:
+		go func() { digested <- launch.CheckDigest(c) }()
 	}
 	p := &process{said: &tail{}}
 	p.client = plugin.NewClient(&plugin.ClientConfig{
-		HandshakeConfig:  plugin.HandshakeConfig{ProtocolVersion: proto.ProtocolVersion, MagicCookieKey: proto.CookieKey, MagicCookieValue: proto.CookieValue},
+		HandshakeConfig:  plugin.HandshakeConfig{ProtocolVersion: launch.ProtocolVersion, MagicCookieKey: launch.CookieKey, MagicCookieValue: launch.CookieValue},
 		Plugins:          plugin.PluginSet{proto.PluginName: services{}},
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
-		// A plugin sees no more of the environment than it needs, so that it cannot come to depend on it.
-		SkipHostEnv: true,
+		SkipHostEnv:      true, // see launch.Command
 		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, dir string) (runner.Runner, error) {
-			cmd := exec.Command(c.Path)
-			cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + dir}, spec.Env...)
-			cmd.SysProcAttr = sysProcAttr()
+			if launched != nil {
+				p.runner = launched.runner(c, p.said)
+				return p.runner, nil
+			}
 			var err error
-			p.runner, err = newRunner(cmd, p.said, c.Memory)
+			p.runner, err = newRunner(launch.Command(c, dir, spec.Env), c.Memory, p.said)
 			return p.runner, err
 		},
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: temp},
@@ -179,56 +178,9 @@ func identity(c *plugins.Config, r *proto.ConfigureResponse) *diag.Diagnostic {
 // kill ends the process without asking it and waits until all it wrote was read.
 func (p *process) kill() {
 	if p.runner != nil {
-		_ = p.runner.Kill(context.Background()) // it may be gone already
+		_ = p.runner.Kill(context.Background()) // what cannot be killed ends with this program
 	}
 	p.client.Kill()
-}
-
-// checkFile looks at the executable before it is started.
-func checkFile(c *plugins.Config) *diag.Diagnostic {
-	fail := func(why, hint string) *diag.Diagnostic {
-		return diag.Errorf(plugins.CodeStart, diag.Span{}, "plugin %s cannot be started: %s %s", c.Name, c.Path, why).WithHint("%s", hint)
-	}
-	f, err := os.Open(c.Path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fail("does not exist", "build or install it, or correct path in [plugins."+c.Name+"]")
-	case err != nil:
-		return fail("cannot be read: "+reason(err), "check its permissions")
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || st.Mode()&0o111 == 0 {
-		return fail("is not an executable file", "chmod +x it, or correct path in [plugins."+c.Name+"]")
-	}
-	return nil
-}
-
-// checkDigest reads the executable: 15 ms for 20 MB.
-func checkDigest(c *plugins.Config) *diag.Diagnostic {
-	if c.SHA256 == "" {
-		return nil
-	}
-	f, err := os.Open(c.Path)
-	if err != nil {
-		return diag.Errorf(plugins.CodeStart, diag.Span{}, "plugin %s cannot be started: %s cannot be read: %s", c.Name, c.Path, reason(err))
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return diag.Errorf(plugins.CodeStart, diag.Span{}, "plugin %s cannot be started: %s cannot be read: %s", c.Name, c.Path, reason(err))
-	}
-	if got := hex.EncodeToString(h.Sum(nil)); !strings.EqualFold(got, c.SHA256) {
-		return c.WrongFile(got)
-	}
-	return nil
-}
-
-func reason(err error) string {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
-		return pe.Err.Error()
-	}
-	return err.Error()
 }
 
 // startError turns an error of go-plugin into a report.

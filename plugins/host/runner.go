@@ -3,29 +3,32 @@ package host
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"regexp"
-	"runtime"
 	"strconv"
 	"sync"
+
+	"github.com/ptobuild/ptobuild/plugins"
+	"github.com/ptobuild/ptobuild/plugins/launch"
 )
 
-// execRunner runs a plugin as a process. Unlike go-plugin's own runner it gives the plugin /dev/null as standard input, and starts it from a thread that
-// never ends: the kernel kills the plugin when the thread that started it ends, not the process (PR_SET_PDEATHSIG).
+// execRunner holds the process of a plugin. Unlike go-plugin's own runner it starts it as package launch says, or holds one that the client launched.
 type execRunner struct {
-	cmd            *exec.Cmd
+	name           string
+	start          func() (*os.Process, error)
+	wait           func() string // until it is gone; gives how it ended
 	stdout, stderr io.ReadCloser
-	memory         int64
+	process        *os.Process   // nil before the start
 	ended          chan struct{} // closed when the process is gone
 
 	mu    sync.Mutex
 	state string // how it ended
 }
 
-func newRunner(cmd *exec.Cmd, said io.Writer, memory int64) (*execRunner, error) {
+// newRunner makes a runner that starts a process.
+func newRunner(cmd *exec.Cmd, memory int64, said io.Writer) (*execRunner, error) {
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -34,7 +37,33 @@ func newRunner(cmd *exec.Cmd, said io.Writer, memory int64) (*execRunner, error)
 	if err != nil {
 		return nil, err
 	}
-	return &execRunner{cmd: cmd, stdout: quiet(stdout, said), stderr: stderr, memory: memory, ended: make(chan struct{})}, nil
+	return &execRunner{
+		name: cmd.Path, stdout: quiet(stdout, said), stderr: stderr, ended: make(chan struct{}),
+		start: func() (*os.Process, error) {
+			err := launch.Start(cmd, memory)
+			return cmd.Process, err
+		},
+		wait: func() string {
+			_ = cmd.Wait() // the state says how
+			return cmd.ProcessState.String()
+		},
+	}, nil
+}
+
+// launched is a plugin that the client launched together with this program.
+type launched struct {
+	plugins.Launched
+	stdout, stderr io.ReadCloser
+	ended          chan string // how, from the client, whose child it is; closed when the client is gone
+}
+
+// runner holds it.
+func (l *launched) runner(c *plugins.Config, said io.Writer) *execRunner {
+	return &execRunner{
+		name: c.Path, stdout: quiet(l.stdout, said), stderr: l.stderr, ended: make(chan struct{}),
+		start: func() (*os.Process, error) { return os.FindProcess(l.PID) },
+		wait:  func() string { return <-l.ended },
+	}
 }
 
 // handshake is the line by which a plugin says where it listens.
@@ -67,41 +96,18 @@ func quiet(stdout io.ReadCloser, said io.Writer) io.ReadCloser {
 // maxLine is more than a handshake with a certificate.
 const maxLine = 64 << 10
 
-// onStarter runs f on the thread that starts processes.
-var onStarter = sync.OnceValue(func() func(f func() error) error {
-	work, done := make(chan func() error), make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		for f := range work {
-			done <- f()
-		}
-	}()
-	var mu sync.Mutex
-	return func(f func() error) error {
-		mu.Lock()
-		defer mu.Unlock()
-		work <- f
-		return <-done
-	}
-})
-
-func (r *execRunner) Start(context.Context) error {
-	return onStarter()(func() error {
-		err := r.cmd.Start()
-		if err == nil {
-			limitMemory(r.cmd.Process.Pid, r.memory)
-		}
-		return err
-	})
+func (r *execRunner) Start(context.Context) (err error) {
+	r.process, err = r.start()
+	return err
 }
 
 func (r *execRunner) Wait(context.Context) error {
-	err := r.cmd.Wait()
+	state := r.wait()
 	r.mu.Lock()
-	r.state = r.cmd.ProcessState.String()
+	r.state = state
 	r.mu.Unlock()
 	close(r.ended)
-	return err
+	return nil
 }
 
 // exit says how the process ended.
@@ -112,25 +118,22 @@ func (r *execRunner) exit() string {
 }
 
 func (r *execRunner) Kill(context.Context) error {
-	if r.cmd.Process == nil {
+	if r.process == nil {
 		return nil
 	}
-	if err := kill(r.cmd.Process); !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	return nil
+	return launch.Kill(r.process)
 }
 
 func (r *execRunner) Stdout() io.ReadCloser           { return r.stdout }
 func (r *execRunner) Stderr() io.ReadCloser           { return r.stderr }
-func (r *execRunner) Name() string                    { return r.cmd.Path }
+func (r *execRunner) Name() string                    { return r.name }
 func (r *execRunner) Diagnose(context.Context) string { return "" }
 
 func (r *execRunner) ID() string {
-	if r.cmd.Process == nil {
+	if r.process == nil {
 		return ""
 	}
-	return strconv.Itoa(r.cmd.Process.Pid)
+	return strconv.Itoa(r.process.Pid)
 }
 
 func (r *execRunner) PluginToHost(network, address string) (string, string, error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/plugins"
+	"github.com/ptobuild/ptobuild/plugins/launch"
 )
 
 // Serve answers a client (package plugins, message.go) until in ends, then ends all plugins.
@@ -24,10 +25,12 @@ func Serve(in io.Reader, out io.Writer) error {
 	if hello.Version != plugins.PipeVersion {
 		return nil // the client says so
 	}
-	h, err := New(hello.Plugins)
-	if err != nil {
-		return err
+	h := newIn(hello.Folder, hello.Plugins)
+	exited := make(chan string, 1)
+	if l := hello.Launched; l != nil {
+		h.plugins[l.Plugin].launched = &launched{*l, launch.Inherited(plugins.LaunchedStdout), launch.Inherited(plugins.LaunchedStderr), exited}
 	}
+	var err error
 	ctx, cancel := context.WithCancel(context.Background())
 	var mu sync.Mutex // of enc
 	var wg sync.WaitGroup
@@ -36,6 +39,10 @@ func Serve(in io.Reader, out io.Writer) error {
 		if err = dec.Decode(&r); err != nil {
 			break
 		}
+		if r.Exit != nil {
+			exited <- r.Exit.State
+			continue
+		}
 		wg.Go(func() {
 			resp := h.answer(ctx, &r)
 			mu.Lock()
@@ -43,6 +50,7 @@ func Serve(in io.Reader, out io.Writer) error {
 			_ = enc.Encode(resp) // a client that is gone no longer waits
 		})
 	}
+	close(exited)
 	cancel()
 	wg.Wait()
 	if err == io.EOF {

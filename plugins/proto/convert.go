@@ -11,12 +11,8 @@ import (
 	"github.com/ptobuild/ptobuild/plugins"
 )
 
-// The handshake of hashicorp/go-plugin. The cookie only tells a user who starts a plugin by hand that this is not how; it never changes.
 const (
-	CookieKey       = "PTOBUILD_PLUGIN"
-	CookieValue     = "8d1f6a1c1f0c4a64a2f4c1a8a0d4f0b7"
-	ProtocolVersion = 1
-	PluginName      = "ptobuild" // under which go-plugin knows the services
+	PluginName = "ptobuild" // under which go-plugin knows the services
 
 	// IRVersion is the version of the wire form of the IR.
 	IRVersion = 1

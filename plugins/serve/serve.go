@@ -16,6 +16,7 @@ import (
 	"github.com/ptobuild/ptobuild/ops"
 	"github.com/ptobuild/ptobuild/passes"
 	"github.com/ptobuild/ptobuild/plugins"
+	"github.com/ptobuild/ptobuild/plugins/launch"
 	"github.com/ptobuild/ptobuild/plugins/proto"
 	"github.com/ptobuild/ptobuild/plugins/template"
 )
@@ -53,8 +54,8 @@ func Serve(p Plugin) {
 		os.Exit(2)
 	}
 	go endWithParent(os.Getppid())
-	handshake := plugin.HandshakeConfig{ProtocolVersion: proto.ProtocolVersion, MagicCookieKey: proto.CookieKey, MagicCookieValue: proto.CookieValue}
-	if os.Getenv(proto.CookieKey) != proto.CookieValue {
+	handshake := plugin.HandshakeConfig{ProtocolVersion: launch.ProtocolVersion, MagicCookieKey: launch.CookieKey, MagicCookieValue: launch.CookieValue}
+	if os.Getenv(launch.CookieKey) != launch.CookieValue {
 		fmt.Fprintf(os.Stderr, "%s is a plugin of ptobuild, version %s of %s: name it in Pto.toml, or try `ptobuild plugin info %s`.\n", os.Args[0], p.Version, p.Name, os.Args[0])
 		os.Exit(1)
 	}

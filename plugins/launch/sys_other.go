@@ -1,6 +1,6 @@
 //go:build !linux
 
-package host
+package launch
 
 import (
 	"os"
@@ -8,6 +8,12 @@ import (
 )
 
 func sysProcAttr() *syscall.SysProcAttr { return nil }
+
+// Early: see sys_linux.go.
+const Early = false
+
+// Inherited is of use only with Early.
+func Inherited(fd int) *os.File { return os.NewFile(uintptr(fd), "inherited") }
 
 func kill(p *os.Process) error { return p.Kill() }
 

@@ -1,4 +1,4 @@
-package host
+package launch
 
 import (
 	"os"
@@ -6,9 +6,18 @@ import (
 	"unsafe"
 )
 
+// Early says that a plugin may be started by one program and taken over by another, both of which it does not outlive.
+const Early = true
+
 // sysProcAttr puts a plugin into a process group of its own, out of the reach of Ctrl-C, and lets it end with its host.
 func sysProcAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// Inherited is a file that the parent handed over. Plugins do not get it in turn.
+func Inherited(fd int) *os.File {
+	syscall.CloseOnExec(fd)
+	return os.NewFile(uintptr(fd), "inherited")
 }
 
 // kill ends a plugin and what it started.

@@ -1,0 +1,127 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ptobuild/ptobuild/plugins"
+	"github.com/ptobuild/ptobuild/plugins/client"
+)
+
+// A helper that is killed takes its plugins with it: the one that was launched with it, and those that it started.
+func TestNoOrphans(t *testing.T) {
+	for _, restarted := range []bool{false, true} {
+		c := open(t, acme())
+		load(t, c)
+		if restarted {
+			kill(t, running(t, filepath.Join(bin, "acme"))[0])
+			load(t, c)
+		}
+		plugin, helper := running(t, filepath.Join(bin, "acme")), running(t, filepath.Join(bin, client.HelperName))
+		if len(plugin) != 1 || len(helper) != 1 {
+			t.Fatalf("plugins %v, helpers %v run", plugin, helper)
+		}
+		kill(t, helper[0])
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		ends(t, plugin[0])
+	}
+}
+
+// ends waits for the end of a process.
+func ends(t *testing.T, pid int) {
+	t.Helper()
+	for range 100 {
+		if state(pid) == "" || state(pid) == "Z" {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Errorf("process %d still runs", pid)
+}
+
+// A command that is killed leaves nothing behind: neither the plugin that it launched itself, nor one that the helper started, nor the helper.
+func TestKilledCommand(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), "COMMAND_WITH_PLUGIN="+bin)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	started := children(t, cmd.Process.Pid)
+	for _, p := range started {
+		started = append(started, children(t, p)...)
+	}
+	if len(started) != 3 {
+		t.Errorf("processes %v run", started)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+	for _, p := range started {
+		ends(t, p)
+	}
+}
+
+// command uses two plugins, says so, and goes on.
+func command(bin string) {
+	c := client.New(context.Background(), filepath.Join(bin, client.HelperName), []plugins.Config{{Name: "acme", Path: filepath.Join(bin, "acme")}, {Name: "other", Path: filepath.Join(bin, "acme"), AnyName: true}}, "")
+	for _, name := range []string{"acme", "other"} {
+		if _, err := c.Ask(&plugins.Request{Plugin: name}); err != nil {
+			panic(err)
+		}
+	}
+	fmt.Println("ready")
+	select {}
+}
+
+// A plugin sees the same, whoever starts it: the first one is launched together with the helper, the second one is started by it.
+func TestSameEnvironment(t *testing.T) {
+	dir := t.TempDir()
+	var configs []plugins.Config
+	for _, name := range []string{"first", "second"} {
+		path := filepath.Join(dir, name)
+		script := fmt.Sprintf("#!/bin/sh\nwhile [ $(ulimit -d) = unlimited ]; do :; done # it is set right after the start\nexport -p >%[1]s.env; ls -l /proc/self/fd | wc -l >>%[1]s.env; ulimit -d >>%[1]s.env\n", path)
+		if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		configs = append(configs, plugins.Config{Name: name, Path: path, Memory: 1 << 30})
+	}
+	open(t, configs...).Load() // both end before they are ready
+	var seen [2][]string
+	for i, c := range configs {
+		b, err := os.ReadFile(c.Path + ".env")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for l := range strings.Lines(string(b)) {
+			if key, folder, ok := strings.Cut(l, "="); ok && strings.Contains(folder, plugins.FolderPattern) {
+				l = key
+			}
+			seen[i] = append(seen[i], strings.TrimSpace(l))
+		}
+	}
+	if !slices.Equal(seen[0], seen[1]) || !slices.Contains(seen[0], fmt.Sprint(1<<20)) {
+		t.Errorf("launched:\n%s\nstarted by the helper:\n%s", strings.Join(seen[0], "\n"), strings.Join(seen[1], "\n"))
+	}
+}
