@@ -135,7 +135,11 @@ func (c *child) kill() {
 }
 
 // wait waits for the end of the child and of what it printed.
-func (c *child) wait() error { return c.cmd.Wait() }
+func (c *child) wait() error {
+	err := c.cmd.Wait()
+	c.output.close()
+	return err
+}
 
 // close frees what the parent has of a child that has ended.
 func (c *child) close() {
@@ -148,39 +152,4 @@ func (c *child) close() {
 	if c.progress != nil {
 		c.progress.Close()
 	}
-}
-
-// printed keeps the end of what the child prints.
-type printed struct {
-	mu  sync.Mutex
-	to  io.Writer // nil: nobody
-	end []byte
-}
-
-const keepPrinted = 64 << 10
-
-func (p *printed) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.end = append(p.end, b...)
-	if len(p.end) > 2*keepPrinted {
-		p.end = append(p.end[:0], p.end[len(p.end)-keepPrinted:]...)
-	}
-	if p.to != nil {
-		_, _ = p.to.Write(b) // what the user prints to must not end the run
-	}
-	return len(b), nil
-}
-
-// divert gives what is printed from now on to a writer, too.
-func (p *printed) divert(to io.Writer) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.to = to
-}
-
-func (p *printed) last() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return string(p.end)
 }

@@ -179,7 +179,7 @@ func TestMisuse(t *testing.T) {
 			if d.Span.File != "misuse.cpp" || d.Span.Line != lines[i] {
 				t.Errorf("reported at %s, want line %d", d.Span, lines[i])
 			}
-			if strings.Contains(d.Error(), "goroutine") {
+			if strings.Contains(d.Error()+output.String(), "goroutine") {
 				t.Errorf("a stack trace: %v", d)
 			}
 		})

@@ -93,7 +93,7 @@ func (t *Tensor) Flat(idx []uint32) (uint64, error) {
 	at := t.Start
 	for i, x := range idx {
 		if x >= t.Shape[i] {
-			return 0, diag.Errorf(CodeElement, Site{}, "index %d of dimension %d is out of bounds: its extent is %d", int32(x), i, t.Shape[i]).
+			return 0, diag.Errorf(CodeElement, Site{}, "index %d of dimension %d is out of bounds: its extent is %d", x, i, t.Shape[i]).
 				WithHint("indices count from 0; the shape is %v", t.Shape)
 		}
 		at += uint64(x) * uint64(t.Strides[i])
