@@ -5,6 +5,7 @@ import (
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ir/plan"
 	"github.com/ptobuild/ptobuild/ops"
 	"github.com/ptobuild/ptobuild/runtime/interp"
 	"github.com/ptobuild/ptobuild/runtime/sim"
@@ -51,17 +52,26 @@ func KernelDirs(job *Job) [][]ir.ParamDir {
 	if job.Program == nil {
 		return nil
 	}
-	dirs := make([][]ir.ParamDir, len(job.Plan.Kernels))
-	for _, k := range job.Plan.Kernels {
-		if f := job.Program.Lookup(k.Func); f != nil && k.ID >= 0 && k.ID < len(dirs) {
-			for _, p := range f.Params {
-				if _, ok := p.Var.Typ.(*ir.TensorType); ok {
-					dirs[k.ID] = append(dirs[k.ID], p.Dir)
+	return kernelParams(job.Program, job.Plan.Kernels, func(p *ir.Param) ir.ParamDir { return p.Dir })
+}
+
+// KernelParams are the names of each kernel's tensor parameters, empty for one without a declaration.
+func KernelParams(program *ir.Program, table []plan.Kernel) [][]string {
+	return kernelParams(program, table, func(p *ir.Param) string { return ir.BaseName(p.Var.Hint) })
+}
+
+func kernelParams[T any](program *ir.Program, table []plan.Kernel, of func(*ir.Param) T) [][]T {
+	all := make([][]T, len(table))
+	for _, k := range table {
+		if f := program.Lookup(k.Func); f != nil && k.ID >= 0 && k.ID < len(all) {
+			for i := range f.Params {
+				if _, ok := f.Params[i].Var.Typ.(*ir.TensorType); ok {
+					all[k.ID] = append(all[k.ID], of(&f.Params[i]))
 				}
 			}
 		}
 	}
-	return dirs
+	return all
 }
 
 // Finish runs what is left and takes the results out of the runtime's memory.

@@ -143,7 +143,7 @@ func serve(req *request, newRunner runners, send func(*message)) *diag.Diagnosti
 	var ext *externals
 	if len(req.External) > 0 {
 		var d *diag.Diagnostic
-		if ext, d = loadKernels(req, p, runner); d != nil {
+		if ext, d = loadKernels(req, prog, p, runner); d != nil {
 			return d
 		}
 		runner = ext

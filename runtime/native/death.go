@@ -92,7 +92,8 @@ func (d *death) ofKernel(r *diag.Diagnostic, how string) {
 	}
 	if m := d.signalText(); m != nil && strings.HasPrefix(m.name, "SIG") && strings.Contains(how, badAddress) {
 		addr, _ := strconv.ParseUint(m.addr, 16, 64) // hex digits, by the pattern
-		if where := p.next(addr); where != "" {
+		params := argNames(exec.KernelParams(d.job.Program, d.job.Plan.Kernels))
+		if where := p.next(addr, func(arg int) string { return params.of(int(p.kernel.Load())-1, arg) }); where != "" {
 			r.Message = strings.Replace(r.Message, "memory that is not there", "memory "+where, 1)
 		}
 	}

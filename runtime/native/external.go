@@ -9,6 +9,7 @@ import (
 	"github.com/ebitengine/purego"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/runtime/exec"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
@@ -19,6 +20,7 @@ type externals struct {
 	inner   sim.KernelRunner
 	funcs   map[int32]uintptr // pto_kernel of each C++ kernel
 	names   []string
+	params  argNames
 	p       *kernelProgress // these kernels run on one thread
 	effects [][]exec.Write  // of the schedule that runs, call by call
 
@@ -29,6 +31,7 @@ type externals struct {
 	text    [256]byte
 
 	foot         footprint
+	guard        guarded
 	forget       bool // effects are not kept
 	probing      bool // calls are repeated, see probe
 	habits       map[int32]*kernelHabits
@@ -59,8 +62,8 @@ type globalContext struct {
 }
 
 // loadKernels loads the C++ kernels of a request.
-func loadKernels(req *request, p *progress, inner sim.KernelRunner) (*externals, *diag.Diagnostic) {
-	x := &externals{inner: inner, funcs: map[int32]uintptr{}, names: exec.KernelNames(req.Kernels), p: &p.kernels[0], habits: map[int32]*kernelHabits{}, forget: req.Forget}
+func loadKernels(req *request, prog *ir.Program, p *progress, inner sim.KernelRunner) (*externals, *diag.Diagnostic) {
+	x := &externals{inner: inner, funcs: map[int32]uintptr{}, names: exec.KernelNames(req.Kernels), params: exec.KernelParams(prog, req.Kernels), p: &p.kernels[0], habits: map[int32]*kernelHabits{}, forget: req.Forget}
 	x.args[localArg] = int64(uintptr(unsafe.Pointer(&x.local)))
 	x.args[globalArg] = int64(uintptr(unsafe.Pointer(&x.global)))
 	for i := range x.handles {
@@ -85,6 +88,17 @@ func (x *externals) name(id int) string {
 		return x.names[id]
 	}
 	return fmt.Sprint("#", id)
+}
+
+// argNames are the names of the tensor parameters of each kernel that declares them.
+type argNames [][]string
+
+// of is an argument in a report: "argument 1 (scale)", or "argument 1".
+func (n argNames) of(kernel, arg int) string {
+	if kernel < len(n) && arg < len(n[kernel]) {
+		return fmt.Sprintf("argument %d (%s)", arg, n[kernel][arg])
+	}
+	return fmt.Sprint("argument ", arg)
 }
 
 // Run implements sim.KernelRunner.
@@ -119,8 +133,10 @@ func (x *externals) RunCluster(m *sim.Memory, calls []sim.KernelCall) error {
 // call runs one block of one lane of a C++ kernel.
 func (x *externals) call(f uintptr, m *sim.Memory, c *sim.KernelCall) error {
 	n := len(c.Args)
+	x.guard.place(m, c)
 	for i := range c.Args {
 		x.handles[i].set(&c.Args[i].Tensor)
+		x.handles[i].addr += x.guard.moved[i]
 		x.args[i] = int64(uintptr(unsafe.Pointer(&x.handles[i])))
 	}
 	for i := range c.Scalars {
@@ -132,13 +148,15 @@ func (x *externals) call(f uintptr, m *sim.Memory, c *sim.KernelCall) error {
 	if x.probing {
 		x.unwritten(c)
 	}
-	x.p.arguments(c)
+	x.p.arguments(c, &x.guard.moved)
 	x.text[0] = 0
 	how := uintptr(0)
 	run := func() {
+		x.guard.enter()
 		x.p.code.Store(int64(f))
 		how, _, _ = purego.SyscallN(f, uintptr(unsafe.Pointer(&x.args)), uintptr(unsafe.Pointer(&x.text)), unsafe.Sizeof(x.text))
 		x.p.code.Store(0)
+		x.guard.leave()
 	}
 	run()
 	var ws []exec.Write
@@ -159,13 +177,13 @@ func (x *externals) call(f uintptr, m *sim.Memory, c *sim.KernelCall) error {
 
 // judge looks at what a call did besides its results.
 func (x *externals) judge(c *sim.KernelCall, ws []exec.Write, run func()) error {
-	outside, input := x.foot.strays()
+	outside, input := x.foot.strays(func(arg int) string { return x.params.of(int(c.Kernel), arg) })
 	if outside != nil {
 		return diag.Errorf(CodeStray, diag.Span{}, "it wrote outside of its arguments, %s", outside.text).
 			WithHint("a task may touch the elements of its windows only: look at the kernel's bounds, and at the strides of views")
 	}
 	if input != nil {
-		c.Warn(diag.Warningf(CodeInputWritten, c.Site, "kernel '%s' writes to argument %d, which the task gives as an input (%s)", x.name(int(c.Kernel)), input.arg, input.text).
+		c.Warn(diag.Warningf(CodeInputWritten, c.Site, "kernel '%s' writes to %s, which the task gives as an input (%s)", x.name(int(c.Kernel)), x.params.of(int(c.Kernel), input.arg), input.text).
 			WithHint(inputReadOnly))
 	}
 	if !x.probing {

@@ -198,6 +198,29 @@ func TestExternalKernelWritesInput(t *testing.T) {
 	}
 }
 
+// An argument of a kernel that the program declares has its name in reports, whatever the kernel did.
+func TestArgumentNames(t *testing.T) {
+	for body, want := range map[string]string{
+		"tensor_arg(args, 0).at<float>(1, 2) = 3;":    "writes to argument 0 (a), which",
+		"tensor_arg(args, 1).data<float>()[256] = 3;": "memory beyond the end of argument 1 (b)",
+		"tensor_arg(args, 1).data<float>()[-5] = 3;":  "outside of its arguments, 20 bytes before the start of argument 1 (b)",
+	} {
+		k, o := cppKernel(t, 0, "bad", plan.AIV, "#include \"tensor.h\"\nextern \"C\" void kernel_entry(int64_t* args) { "+body+" }\n")
+		k.Func = "kernel_add"
+		e, table := external(t, oneSubmit("1", "rt_submit_aiv_task(0, a)"), k, o)
+		job := callsOnly(tiles(2), nil)
+		job.Plan.Kernels, job.Program = table, program(t, "kernels.py")
+		results, err := e.Run(context.Background(), job)
+		ds := diag.AsList(err, "none")
+		if err == nil {
+			ds = results[0].Diags
+		}
+		if len(ds) != 1 || !strings.Contains(ds[0].Message, want) {
+			t.Errorf("%v, want %s", ds, want)
+		}
+	}
+}
+
 // What is wrong with a source is told with the kernel and the line.
 func TestKernelCompilerReports(t *testing.T) {
 	root := t.TempDir()

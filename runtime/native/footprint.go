@@ -24,6 +24,8 @@ type span struct {
 	lo, hi uint64
 	mem    []byte
 	at     int
+	first  uint64 // address of pages, which it is a part of
+	pages  []byte
 }
 
 // slack is how far around an argument writes are looked for.
@@ -34,14 +36,15 @@ func (f *footprint) take(m *sim.Memory, c *sim.KernelCall) {
 	f.call, f.spans, f.before = c, f.spans[:0], f.before[:0]
 	for i := range c.Args {
 		if lo, hi := c.Args[i].Tensor.Bytes(); hi > lo {
-			first, last := m.Region(lo)
-			f.spans = append(f.spans, span{lo: max(first, lo-min(lo, slack)), hi: min(last, hi+slack)})
+			if first, pages := m.Pages(lo); pages != nil {
+				f.spans = append(f.spans, span{lo: max(first, lo-min(lo, slack)), hi: min(first+uint64(len(pages)), hi+slack), first: first, pages: pages})
+			}
 		}
 	}
 	slices.SortFunc(f.spans, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
 	n := 0
 	for _, s := range f.spans {
-		if n > 0 && s.lo <= f.spans[n-1].hi && m.Bytes(f.spans[n-1].lo, max(s.hi, f.spans[n-1].hi)-f.spans[n-1].lo) != nil {
+		if n > 0 && s.lo <= f.spans[n-1].hi && s.first == f.spans[n-1].first {
 			f.spans[n-1].hi = max(f.spans[n-1].hi, s.hi)
 			continue
 		}
@@ -51,7 +54,7 @@ func (f *footprint) take(m *sim.Memory, c *sim.KernelCall) {
 	f.spans = f.spans[:n]
 	for i := range f.spans {
 		s := &f.spans[i]
-		s.mem, s.at = m.Bytes(s.lo, s.hi-s.lo), len(f.before)
+		s.mem, s.at = s.pages[s.lo-s.first:s.hi-s.first], len(f.before)
 		f.before = append(f.before, s.mem...)
 	}
 }
@@ -133,7 +136,7 @@ type stray struct {
 }
 
 // strays looks for a change outside of the elements of all arguments, and for one in an input that is in no other argument.
-func (f *footprint) strays() (outside, input *stray) {
+func (f *footprint) strays(name func(arg int) string) (outside, input *stray) {
 	for i := range f.spans {
 		s := &f.spans[i]
 		old := f.before[s.at : s.at+len(s.mem)]
@@ -153,7 +156,7 @@ func (f *footprint) strays() (outside, input *stray) {
 			}
 			switch {
 			case end == 0:
-				outside = f.beside(addr)
+				outside = f.beside(addr, name)
 				return outside, input
 			case f.call.Args[in].Tag == sim.Input:
 				if t := &f.call.Args[in].Tensor; input == nil {
@@ -170,7 +173,7 @@ func (f *footprint) strays() (outside, input *stray) {
 }
 
 // beside says where an address lies that is in no argument.
-func (f *footprint) beside(addr uint64) *stray {
+func (f *footprint) beside(addr uint64, name func(arg int) string) *stray {
 	best, distance := &stray{arg: -1}, ^uint64(0)
 	for k := range f.call.Args {
 		t := &f.call.Args[k].Tensor
@@ -183,15 +186,15 @@ func (f *footprint) beside(addr uint64) *stray {
 			continue
 		case addr >= hi:
 			d = (addr - hi) / es * es
-			text = fmt.Sprintf("%d bytes after the end of argument %d", d, k)
+			text = fmt.Sprintf("%d bytes after the end of %s", d, name(k))
 			if d == 0 {
-				text = fmt.Sprintf("right after the end of argument %d", k)
+				text = "right after the end of " + name(k)
 			}
 		case addr < lo:
-			d = lo - addr
-			text = fmt.Sprintf("%d bytes before the start of argument %d", d, k)
+			d = (lo - addr + es - 1) / es * es
+			text = fmt.Sprintf("%d bytes before the start of %s", d, name(k))
 		default:
-			text = fmt.Sprintf("between the rows of argument %d, %d bytes after its start", k, (addr-lo)/es*es)
+			text = fmt.Sprintf("between the rows of %s, %d bytes after its start", name(k), (addr-lo)/es*es)
 		}
 		if d < distance {
 			best, distance = &stray{k, fmt.Sprintf("%s (%s of %v)", text, t.DType, t.Shape)}, d

@@ -20,15 +20,19 @@ import (
 // What C++ kernels do beside their declared windows and directions: in, out and more are the arguments of the one task, by its form.
 var footprints = []struct {
 	name string
-	form int    // in, out, more are 0: x, output y, x; 1: x, a fresh output, x; 2: x, the left half of y as output, x; 3: x, output y, a fresh output; 4: y, inout y, x; 5: a fresh buffer, output y, x
+	form int    // in, out, more are 0: x, output y, x; 1: x, a fresh output, x; 2: x, the left half of y as output, x; 3: x, output y, a fresh output; 4: y, inout y, x; 5: a fresh buffer, output y, x; 6: x, a fresh output of 5 floats, x; 7: the upper half of a fresh buffer, the lower half as output, the upper half
 	body string // of the kernel
 	code diag.Code
 	text string // of the report; "": there is none
 	line int32  // of the kernel's body, in a note
 }{
 	{name: "all is well", body: "copy(in, out);"},
-	{name: "one element too many in a fresh buffer", form: 1, body: "copy(in, out); out.data<float>()[256] = 1;", code: CodeStray, text: "right after the end of argument 1 (fp32 of [16 16])"},
-	{name: "far after a fresh buffer", form: 1, body: "copy(in, out); out.data<float>()[300] = 1;", code: CodeStray, text: "176 bytes after the end of argument 1"},
+	{name: "one element too many in a fresh buffer", form: 1, body: "copy(in, out);\n out.data<float>()[256] = 2;", code: CodeCrash, text: "it used memory beyond the end of argument 1", line: 2},
+	{name: "far after a fresh buffer", form: 1, body: "copy(in, out);\n out.data<float>()[300] = 1;", code: CodeCrash, text: "it used memory beyond the end of argument 1", line: 2},
+	{name: "a read past the end of a fresh buffer", form: 5, body: "copy(in, out);\n out.data<float>()[1] = in.data<float>()[256];", code: CodeCrash, text: "it used memory beyond the end of argument 0", line: 2},
+	{name: "after a fresh buffer of some bytes", form: 6, body: "out.data<float>()[5] = 1;", code: CodeStray, text: "right after the end of argument 1 (fp32 of [5])"},
+	{name: "before a fresh buffer", form: 6, body: "out.data<float>()[-100] = 1;", code: CodeStray, text: "400 bytes before the start of argument 1 (fp32 of [5])"},
+	{name: "two windows of a fresh buffer", form: 7, body: "copy(in, out); for (int i = 0; i < 8; ++i) if (more.at<float>(i, 0) != in.at<float>(i, 0)) __builtin_trap();"},
 	{name: "before an output", form: 2, body: "copy(in, out); out.data<float>()[8] = 1;", code: CodeStray, text: "between the rows of argument 1, 32 bytes after its start (fp32 of [16 8])"},
 	{name: "past the end of an entry tensor", body: "copy(in, out);\n out.data<float>()[256] = 1;", code: CodeCrash, text: "it used memory beyond the end of argument 1", line: 2},
 	{name: "before the start of an entry tensor", body: "out.data<float>()[0] = 0;\n for (int i = 0; i > -2000; --i)\n out.data<float>()[0] += in.data<float>()[i];", code: CodeCrash, text: "it used memory before the start of argument 0", line: 3},
@@ -63,16 +67,19 @@ func TestFootprints(t *testing.T) {
 	e, table := external(t, `#include "pto_orchestration_api.h"
 void aicpu_orchestration_entry(const L2TaskArgs& args) {
     const Tensor &x = args.tensor(0), &y = args.tensor(1);
-    uint32_t shape[2] = {16, 16}, half[2] = {16, 8}, at[2] = {0, 0};
+    uint32_t shape[2] = {16, 16}, half[2] = {16, 8}, at[2] = {0, 0}, five[1] = {5}, upper[2] = {8, 16}, lower[2] = {8, 0};
     Tensor left = y.view(half, at);
-    TensorCreateInfo ci(shape, 2);
+    TensorCreateInfo ci(shape, 2), few(five, 1), zero(shape, 2);
+    zero.set_initial_value(0.0f);
     L0TaskArgs a;
-    TaskOutputTensors made = alloc_tensors(ci);
-    a.add_input(args.scalar(1) == 4 ? y : args.scalar(1) == 5 ? made.get_ref(0) : x);
+    TaskOutputTensors made = alloc_tensors(ci, zero);
+    Tensor top = made.get_ref(1).view(upper, at), bottom = made.get_ref(1).view(upper, lower);
+    a.add_input(args.scalar(1) == 4 ? y : args.scalar(1) == 5 ? made.get_ref(0) : args.scalar(1) == 7 ? top : x);
     switch (args.scalar(1)) {
     case 0: case 3: case 5: a.add_output(y); break; case 1: a.add_output(ci); break; case 2: a.add_output(left); break; case 4: a.add_inout(y);
+    break; case 6: a.add_output(few); break; case 7: a.add_output(bottom);
     }
-    if (args.scalar(1) == 3) a.add_output(ci); else a.add_input(x);
+    if (args.scalar(1) == 3) a.add_output(ci); else a.add_input(args.scalar(1) == 7 ? top : x);
     a.add_scalar(static_cast<int32_t>(args.scalar(0)));
     rt_submit_aiv_task(0, a);
 }
@@ -95,8 +102,8 @@ void aicpu_orchestration_entry(const L2TaskArgs& args) {
 				}
 				return
 			}
-			if len(ds) != 1 || ds[0].Code != c.code || !strings.Contains(ds[0].Message, c.text) || ds[0].Span.Line != 15 || ds[0].Hint == "" {
-				t.Fatalf("reported %v, want %s at line 15: %s", ds, c.code, c.text)
+			if len(ds) != 1 || ds[0].Code != c.code || !strings.Contains(ds[0].Message, c.text) || ds[0].Span.Line != 18 || ds[0].Hint == "" {
+				t.Fatalf("reported %v, want %s at line 18: %s", ds, c.code, c.text)
 			}
 			if c.line > 0 && (len(ds[0].Related) == 0 || ds[0].Related[0].Span.Line != lines[i]) {
 				t.Errorf("the kernel died at %v, want line %d", ds[0].Related, lines[i])

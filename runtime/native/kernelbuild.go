@@ -43,7 +43,7 @@ func External(table []plan.Kernel) []plan.Kernel {
 
 var (
 	// Kernel sources of the reference runtime are C++23 that compiles as C++20; their core macros choose what a source contains.
-	kernelFlags = []string{"-std=gnu++20", "-D__CPU_SIM", "-DPTO_CPU_MAX_THREADS=1", "-DNDEBUG", "-D__gm__=", "-D__aicore__=", "-Wno-macro-redefined", "-Wno-ignored-attributes"}
+	kernelFlags = []string{"-std=gnu++20", "-D__CPU_SIM", "-DPTO_CPU_MAX_THREADS=1", "-DNDEBUG", "-D__gm__=", "-D__aicore__=", "-D__global__=", "-Wno-macro-redefined", "-Wno-ignored-attributes"}
 	// Kernels are what runs, so they are optimised.
 	kernelObjectFlags = []string{"-std=gnu++20", "-O2", "-g1", "-fPIC", "-shared", "-fvisibility=hidden", "-w", "-Wl,-z,defs",
 		"-Wl,--version-script=" + exportsName, "-x", "c++-cpp-output"}

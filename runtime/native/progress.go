@@ -1,7 +1,6 @@
 package native
 
 import (
-	"fmt"
 	"os"
 	"sync/atomic"
 	"syscall"
@@ -42,9 +41,13 @@ type kernelProgress struct {
 	probe   int64
 }
 
-// arguments notes where the arguments of a call lie.
-func (p *kernelProgress) arguments(c *sim.KernelCall) {
+// arguments notes where the arguments of a call lie for the kernel.
+func (p *kernelProgress) arguments(c *sim.KernelCall, moved *[sim.MaxTensors]uint64) {
 	p.args = int64(copyWindows(p.windows[:], c.Args))
+	for i := range p.args {
+		p.windows[i][0] += moved[i]
+		p.windows[i][1] += moved[i]
+	}
 }
 
 func copyWindows(to [][2]uint64, args []sim.Arg) int {
@@ -56,16 +59,16 @@ func copyWindows(to [][2]uint64, args []sim.Arg) int {
 }
 
 // next says which argument an address that cannot be used lies next to: as close as a page, and closer than to others.
-func (p *kernelProgress) next(addr uint64) string {
+func (p *kernelProgress) next(addr uint64, name func(arg int) string) string {
 	text, best := "", uint64(1<<20)
 	for i := range p.windows[:min(max(p.args, 0), int64(len(p.windows)))] {
 		lo, hi := p.windows[i][0], p.windows[i][1]
 		switch {
 		case lo == hi:
 		case addr >= hi && addr-hi < best:
-			text, best = fmt.Sprintf("beyond the end of argument %d", i), addr-hi
+			text, best = "beyond the end of "+name(i), addr-hi
 		case addr < lo && lo-addr < best:
-			text, best = fmt.Sprintf("before the start of argument %d", i), lo-addr
+			text, best = "before the start of "+name(i), lo-addr
 		}
 	}
 	return text

@@ -154,6 +154,26 @@ func (c *KernelCall) MadeAt(arg int) Site {
 	return Site{}
 }
 
+// Buffer is the range of addresses of the elements of the buffer that tensor argument arg is a window of, without what pads it. It is empty for a part of an entry
+// tensor, and when the maker of the buffer is gone.
+func (c *KernelCall) Buffer(arg int) (lo, hi uint64) {
+	x := &c.Args[arg].Tensor
+	if c.rt == nil || x.Owner == InvalidTask {
+		return 0, 0
+	}
+	t, _ := c.rt.lookup(x.Owner)
+	if t == nil {
+		return 0, 0
+	}
+	for i := range t.args {
+		if made := &t.args[i]; made.Tag == Output && made.Tensor.Addr == x.Addr {
+			_, hi = made.Tensor.Bytes()
+			return x.Addr, hi
+		}
+	}
+	return 0, 0
+}
+
 // KernelRunner runs kernels on the memory of a Runtime.
 type KernelRunner interface {
 	Run(m *Memory, c *KernelCall) error

@@ -64,13 +64,16 @@ func (m *Memory) Bytes(addr, size uint64) []byte {
 	return r.bytes[off : off+size : off+size]
 }
 
-// Region is the region that holds an address, as addresses; empty when there is none.
-func (m *Memory) Region(addr uint64) (lo, hi uint64) {
+// Pages is the memory around an address that can be used: the pages of the region that holds it, which begin at lo; nil when there is none. What lies before the region
+// belongs to nobody.
+func (m *Memory) Pages(addr uint64) (lo uint64, mem []byte) {
 	i := sort.Search(len(m.regions), func(i int) bool { return m.regions[i].addr > addr }) - 1
 	if i < 0 || addr-m.regions[i].addr >= uint64(len(m.regions[i].bytes)) {
-		return 0, 0
+		return 0, nil
 	}
-	return m.regions[i].addr, m.regions[i].addr + uint64(len(m.regions[i].bytes))
+	whole := m.regions[i].whole
+	mem = whole[page : len(whole)-page]
+	return uint64(uintptr(unsafe.Pointer(&mem[0]))), mem
 }
 
 // Stable turns an address into one that is the same in every run of a program: regions are numbered in the order in which they were made, entry
