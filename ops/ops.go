@@ -38,6 +38,9 @@ type Spec struct {
 	Infer func(*Site) (ir.Type, *diag.Diagnostic)
 	// Emit gives the plan statements of a host op; nil for ops that may not stand in an orchestration function.
 	Emit func(*EmitSite) ([]plan.Stmt, *diag.Diagnostic)
+	// EmitAhead is told of calls that Emit will be asked for, and whether their result has a name, before the first of a function is: a plugin is then asked about all
+	// in one message. nil: there is nothing to gain.
+	EmitAhead func(call *ir.OpCall, bound bool)
 	// Verify reports about the calls of one function once all types are known; nil: nothing to check beyond Infer.
 	Verify func(f *ir.Function, calls []*ir.OpCall) diag.List
 	// Evaluate computes a call in a kernel on the simulator, for ops that the evaluator does not know itself. It may be called from several goroutines.
@@ -194,6 +197,7 @@ type Registry struct {
 	byName   map[string]*Spec
 	sorted   []*Spec
 	verifies bool
+	ahead    bool
 	missing  map[string]*diag.Diagnostic // namespaces that cannot be used, and why
 }
 
@@ -206,6 +210,7 @@ func NewRegistry(specs ...*Spec) *Registry {
 	for _, s := range r.byName {
 		r.sorted = append(r.sorted, s)
 		r.verifies = r.verifies || s.Verify != nil
+		r.ahead = r.ahead || s.EmitAhead != nil
 	}
 	slices.SortFunc(r.sorted, func(a, b *Spec) int { return cmp.Compare(a.Name, b.Name) })
 	return r
@@ -219,6 +224,9 @@ func (r *Registry) All() []*Spec { return r.sorted }
 
 // Verifies reports that some op has a Verify.
 func (r *Registry) Verifies() bool { return r.verifies }
+
+// EmitsAhead reports that some op has an EmitAhead.
+func (r *Registry) EmitsAhead() bool { return r.ahead }
 
 // With returns r extended by more specs.
 func (r *Registry) With(specs ...*Spec) *Registry {

@@ -69,6 +69,33 @@ func (l *lowerer) buildOp(x *ir.OpCall, v *ir.Var, at diag.Span, blk *block) {
 	}
 }
 
+// emitAhead tells ops of the calls that emitOp will ask about, but for those that stand inside of expressions.
+func (l *lowerer) emitAhead() {
+	if !l.reg.EmitsAhead() {
+		return
+	}
+	ir.Inspect(l.body, func(s ir.Stmt) bool {
+		var v *ir.Var
+		var value ir.Expr
+		switch s := s.(type) {
+		case *ir.Assign:
+			v, value = s.Var, s.Value
+		case *ir.Eval:
+			value = s.X
+		}
+		x, ok := value.(*ir.OpCall)
+		if !ok {
+			return true
+		}
+		spec := l.reg.Lookup(x.Op)
+		if spec == nil || spec.EmitAhead == nil || v != nil && spec.Pure && !l.live[v] && spec.Result.Kind != ops.Fresh {
+			return true
+		}
+		spec.EmitAhead(x, v != nil)
+		return true
+	})
+}
+
 // emitOp asks the op for its statements; what it reports is kept.
 func (l *lowerer) emitOp(x *ir.OpCall, result *plan.Name, at diag.Span, blk *block) (stmts []plan.Stmt, ok bool) {
 	if x.Pos.IsValid() {

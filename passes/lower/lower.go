@@ -61,6 +61,7 @@ func Lower(p *ir.Program, fn *ir.Function, reg *ops.Registry, opt Options) (file
 	if l.diags.HasErrors() {
 		return nil, l.diags.Sort()
 	}
+	l.emitAhead()
 	l.buildBlock(l.body, top)
 	if l.diags.HasErrors() {
 		return nil, l.diags.Sort()

@@ -59,9 +59,8 @@ type Client struct {
 
 	failed    atomic.Bool        // a call failed
 	memories  map[string]*memory // by plugin
-	types     sync.Map           // memoKey → *inferred
-	templates sync.Map           // memoKey → *template.Scanned
-	batchers  sync.Map           // memoKey → *batcher
+	types     desk[*inferred]
+	templates desk[*template.Scanned]
 	numbers   numbers
 	files     sync.Pool // of *os.File
 
@@ -73,6 +72,8 @@ type Client struct {
 // plugins whose digest is known are kept in the folder memory, if it is not "". Close the client when done.
 func New(ctx context.Context, helper string, configs []plugins.Config, memoryDir string) *Client {
 	c := &Client{ctx: ctx, helper: helper, configs: configs, waiting: map[uint64]chan *plugins.Response{}, memories: map[string]*memory{}}
+	c.types = desk[*inferred]{recall: c.recallType, send: c.askTypes}
+	c.templates = desk[*template.Scanned]{recall: c.recallTemplate, send: c.askTemplates, mixes: true}
 	for i := range configs {
 		if conf := &configs[i]; memoryDir != "" && conf.SHA256 != "" {
 			c.memories[conf.Name] = &memory{path: memoryPath(memoryDir, conf)}

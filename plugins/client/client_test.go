@@ -561,6 +561,8 @@ func fakeHelper(how string) {
 			resp.Desc = &plugins.Description{Name: "acme", Passes: []plugins.Pass{{Pass: &passes.Pass{Name: "P"}, After: "Simplify"}}}
 		case how == "ir":
 			resp.Run = &plugins.RunResponse{Functions: []byte("PTIR?")}
+		case strings.Contains(how, ": "):
+			answerBatch(how, &r, resp)
 		}
 		check(enc.Encode(resp))
 	}

@@ -49,62 +49,100 @@ func (c *Client) template(plugin string, call *ir.OpCall, bound bool) (*template
 			return t, nil
 		}
 	}
-	t, err := c.canonicalTemplate(plugin, call, bound)
-	if err == nil && plain {
-		c.knownTemplates.put(short.b, t)
-	}
-	return t, err
-}
-
-func (c *Client) canonicalTemplate(plugin string, call *ir.OpCall, bound bool) (*template.Scanned, error) {
-	k := canonicalOf(call)
-	data, err := plugins.EncodeCalls([]*ir.OpCall{k.call}, ir.NewVarTable())
+	q, err := c.templates.foresee(plugin, canonicalOf(call), bound)
 	if err != nil {
 		return nil, err
 	}
-	key := memoKey{plugin, string(data), bound}
-	if t, ok := c.templates.Load(key); ok {
-		return t.(*template.Scanned), nil
+	c.templates.wait(q)
+	switch {
+	case q.refused:
+		return nil, c.emitPlaced(plugin, call, bound)
+	case q.err != nil:
+		return nil, q.err
+	case plain:
+		c.knownTemplates.put(short.b, q.answer)
 	}
-	long := keyOf("emit", string(data), yesNo(bound))
-	var t template.Template
-	if !c.recall(plugin, long, &t) {
-		resp, err := c.emit(plugin, call.Op, data, bound)
-		if err != nil {
-			return nil, err
-		}
-		if len(resp.Errors) > 0 { // once more with its places, for the report
-			if data, err = plugins.EncodeCalls([]*ir.OpCall{call}, ir.NewVarTable()); err == nil {
-				resp, err = c.emit(plugin, call.Op, data, bound)
-			}
-			switch {
-			case err != nil:
-				return nil, err
-			case len(resp.Errors) == 0 || resp.Errors[0].Diag == nil:
-				return nil, errors.New("the same question got two answers")
-			}
-			return nil, resp.Errors[0].Diag
-		}
-		t = *resp.Templates[0]
-		c.remember(plugin, long, &t)
-	}
-	s, err := template.Scan(&t)
-	if err == nil {
-		c.templates.Store(key, s)
-	}
-	return s, err
+	return q.answer, nil
 }
 
-// emit asks about one call.
-func (c *Client) emit(plugin, op string, data []byte, bound bool) (*plugins.EmitResponse, error) {
-	resp, err := c.call(&plugins.Request{Plugin: plugin, Emit: &plugins.EmitRequest{Ops: []string{op}, Calls: data, Bound: []bool{bound}}})
+// foresee notes that the template of a call will be asked for. What is wrong is reported then.
+func (c *Client) foresee(plugin string, call *ir.OpCall, bound bool) {
+	short := keyers.Get().(*keyer)
+	defer keyers.Put(short)
+	if !short.key(call, yesNo(bound)[0]) || c.knownTemplates.get(short.b) == nil {
+		_, _ = c.templates.foresee(plugin, canonicalOf(call), bound)
+	}
+}
+
+// recallTemplate finds the answer of an earlier command.
+func (c *Client) recallTemplate(q *question[*template.Scanned]) bool {
+	var t template.Template
+	if !c.recall(q.plugin, templateKey(q), &t) {
+		return false
+	}
+	var err error
+	q.answer, err = template.Scan(&t)
+	return err == nil
+}
+
+func templateKey(q *question[*template.Scanned]) key { return keyOf("emit", q.data, yesNo(q.flag)) }
+
+// askTemplates asks the plugin.
+func (c *Client) askTemplates(batch []*question[*template.Scanned]) {
+	plugin := batch[0].plugin
+	m, err := messageOf(batch)
+	if err != nil {
+		failAll(batch, err)
+		return
+	}
+	bound := make([]bool, len(batch))
+	for i, q := range batch {
+		bound[i] = q.flag
+	}
+	resp, err := c.call(&plugins.Request{Plugin: plugin, Emit: &plugins.EmitRequest{Ops: opsOf(m.calls), Calls: m.data, Bound: bound}})
+	if apart(batch, err, c.askTemplates) {
+		return
+	}
+	if err == nil && resp.Emit == nil {
+		err = errParts
+	}
+	if err == nil {
+		err = reported(batch, resp.Emit.Errors)
+	}
+	if err == nil && len(resp.Emit.Templates) != len(batch) && !(len(batch) == 1 && batch[0].refused) {
+		err = fmt.Errorf("%d templates for %d calls", len(resp.Emit.Templates), len(batch))
+	}
+	if err != nil {
+		failAll(batch, err)
+		return
+	}
+	for i, q := range batch {
+		if q.refused {
+			continue
+		}
+		t := resp.Emit.Templates[i]
+		if q.answer, q.err = template.Scan(t); q.err == nil {
+			c.remember(plugin, templateKey(q), t)
+		}
+	}
+}
+
+// emitPlaced asks about a call with its places, for the report.
+func (c *Client) emitPlaced(plugin string, call *ir.OpCall, bound bool) error {
+	data, err := plugins.EncodeCalls([]*ir.OpCall{call}, ir.NewVarTable())
+	if err != nil {
+		return err
+	}
+	resp, err := c.call(&plugins.Request{Plugin: plugin, Emit: &plugins.EmitRequest{Ops: []string{call.Op}, Calls: data, Bound: []bool{bound}}})
 	switch {
 	case err != nil:
-		return nil, err
-	case resp.Emit == nil || len(resp.Emit.Templates) != 1 && len(resp.Emit.Errors) == 0:
-		return nil, errors.New("parts are missing")
+		return err
+	case resp.Emit == nil:
+		return errParts
+	case len(resp.Emit.Errors) == 0 || resp.Emit.Errors[0].Diag == nil:
+		return errors.New("the same question got two answers")
 	}
-	return resp.Emit, nil
+	return resp.Emit.Errors[0].Diag
 }
 
 // evaluate computes a call in the plugin. A test runs its kernels many times on the same data, so answers are kept, as far as they fit.

@@ -36,32 +36,24 @@ func (c *Client) infer(plugin string, s *ops.Site) (ir.Type, *diag.Diagnostic) {
 		}
 	}
 	k := canonicalOf(call)
-	table := ir.NewVarTable()
-	data, err := plugins.EncodeCalls([]*ir.OpCall{k.call}, table)
+	q, err := c.types.foresee(plugin, k, s.Lenient)
 	if err != nil {
 		return nil, diag.Errorf(plugins.CodeAnswer, s.Pos, "%s cannot be sent to plugin %s: %v", call.Op, plugin, err)
 	}
-	key := memoKey{plugin, string(data), s.Lenient}
-	kept, ok := c.types.Load(key)
-	if !ok {
-		a, err := c.inferNew(plugin, k, table, data, s.Lenient)
-		if err == nil && a == nil { // the rule has something to report, which it shall do about the call itself
-			return c.inferPlaced(plugin, call, s)
-		}
-		if err == nil {
-			err = checkResult(s.Spec, a.typ)
-		}
-		if err != nil {
-			return nil, at(asReport(plugin, inferring, err), s.Pos)
-		}
-		kept = a
-		c.types.Store(key, a)
+	c.types.wait(q)
+	if q.refused {
+		return c.inferPlaced(plugin, call, s)
 	}
-	a := kept.(*inferred)
+	if err = q.err; err == nil {
+		err = checkResult(s.Spec, q.answer.typ)
+	}
+	if err != nil {
+		return nil, at(asReport(plugin, inferring, err), s.Pos)
+	}
 	if plain && slices.Equal(short.vars, k.vars) {
-		c.knownTypes.put(short.b, a)
+		c.knownTypes.put(short.b, q.answer)
 	}
-	return a.apply(s, k.vars), nil
+	return q.answer.apply(s, k.vars), nil
 }
 
 // apply gives the answer for a call with these variables.
@@ -99,11 +91,6 @@ func (k *known[T]) put(key []byte, a *T) {
 	k.answers[string(key)] = a
 }
 
-type memoKey struct {
-	plugin, data string
-	lenient      bool
-}
-
 // asReport is an error as a report; what is none yet is the plugin's fault.
 func asReport(plugin, what string, err error) *diag.Diagnostic {
 	var d *diag.Diagnostic
@@ -114,44 +101,98 @@ func asReport(plugin, what string, err error) *diag.Diagnostic {
 	return answer(plugin, what, err)
 }
 
-// inferNew asks the plugin about a canonical call, or remembers the answer of an earlier command. Without an error and an answer the rule reports something.
-func (c *Client) inferNew(plugin string, k *canonical, table *ir.VarTable, data []byte, lenient bool) (*inferred, error) {
-	key := keyOf("infer", string(data), yesNo(lenient))
+// recallType finds the answer of an earlier command.
+func (c *Client) recallType(q *question[*inferred]) bool {
 	var resp plugins.InferResponse
-	if !c.recall(plugin, key, &resp) {
-		r := c.batcher(plugin, lenient).ask(k.call, data)
-		if r.err != nil {
-			return nil, r.err
-		}
-		if resp = *r.resp; len(resp.Errors) > 0 {
-			return nil, nil
-		}
-		c.remember(plugin, key, &resp)
+	if !c.recall(q.plugin, typeKey(q), &resp) {
+		return false
 	}
-	calls, err := plugins.DecodeCalls(resp.Calls, table)
-	if err == nil && (len(calls) != 1 || calls[0].Op != k.call.Op || len(calls[0].Args) != len(k.call.Args)) {
+	calls, err := plugins.DecodeCalls(resp.Calls, q.table)
+	if err == nil && len(calls) != 1 {
 		err = errNotAsked
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		q.answer, err = inferredOf(q, calls[0], nil)
 	}
-	a := &inferred{typ: calls[0].Typ, args: calls[0].Args, vars: map[*ir.Var]int{}, closed: true}
+	return err == nil
+}
+
+func typeKey(q *question[*inferred]) key { return keyOf("infer", q.data, yesNo(q.flag)) }
+
+// askTypes asks the plugin.
+func (c *Client) askTypes(batch []*question[*inferred]) {
+	plugin, lenient := batch[0].plugin, batch[0].flag
+	m, err := messageOf(batch)
+	if err != nil {
+		failAll(batch, err)
+		return
+	}
+	resp, err := c.call(&plugins.Request{Plugin: plugin, Infer: &plugins.InferRequest{Ops: opsOf(m.calls), Calls: m.data, Lenient: lenient}})
+	if apart(batch, err, c.askTypes) {
+		return
+	}
+	if err == nil && resp.Infer == nil {
+		err = errParts
+	}
+	var typed []*ir.OpCall
+	if err == nil {
+		typed, err = plugins.DecodeCalls(resp.Infer.Calls, m.table)
+	}
+	if err == nil && len(typed) != len(batch) {
+		err = errNotAsked
+	}
+	if err == nil {
+		err = reported(batch, resp.Infer.Errors)
+	}
+	if err != nil {
+		failAll(batch, err)
+		return
+	}
+	owners := map[*ir.Var]*canonical{}
+	for _, q := range batch {
+		for _, v := range q.call.mine {
+			owners[v] = q.call
+		}
+	}
+	for i, q := range batch {
+		if q.refused {
+			continue
+		}
+		if q.answer, q.err = inferredOf(q, typed[i], owners); q.err == nil && c.memories[plugin] != nil {
+			if data, err := plugins.EncodeCalls(typed[i:i+1], q.table); err == nil {
+				c.remember(plugin, typeKey(q), &plugins.InferResponse{Calls: data})
+			}
+		}
+	}
+}
+
+// inferredOf is the answer that a typed call is. owners are those of variables of other calls in the same message, which it may not name.
+func inferredOf(q *question[*inferred], typed *ir.OpCall, owners map[*ir.Var]*canonical) (*inferred, error) {
+	k := q.call
+	if typed.Op != k.call.Op || len(typed.Args) != len(k.call.Args) {
+		return nil, errNotAsked
+	}
+	a := &inferred{typ: typed.Typ, args: typed.Args, vars: map[*ir.Var]int{}, closed: true}
 	for i, v := range k.mine {
 		a.vars[v] = i
 	}
+	var err error
 	ir.WalkType(a.typ, func(e ir.Expr) bool {
-		if v, ok := e.(*ir.Var); ok {
-			a.closed = false
-			if i, ok := a.vars[v]; ok && k.vars[i] == nil {
-				err = errors.New("the type holds an operand with storage where a number has to stand")
-			}
+		v, ok := e.(*ir.Var)
+		if !ok {
+			return true
+		}
+		a.closed = false
+		if i, ok := a.vars[v]; ok && k.vars[i] == nil {
+			err = errors.New("the type holds an operand with storage where a number has to stand")
+		}
+		if o := owners[v]; o != nil && o != k {
+			err = errors.New("the type holds a variable of another call")
 		}
 		return true
 	})
 	return a, err
 }
-
-var errNotAsked = errors.New("they are not the calls that were asked about")
 
 // inferPlaced asks about a call with its places, for the report.
 func (c *Client) inferPlaced(plugin string, call *ir.OpCall, s *ops.Site) (ir.Type, *diag.Diagnostic) {
@@ -217,7 +258,7 @@ func (c *Client) inferBatch(plugin string, calls []*ir.OpCall) ([]ir.Type, []plu
 		return nil, nil, err
 	}
 	if resp.Infer == nil {
-		return nil, nil, answer(plugin, inferring, errors.New("parts are missing"))
+		return nil, nil, answer(plugin, inferring, errParts)
 	}
 	typed, err := plugins.DecodeCalls(resp.Infer.Calls, table)
 	if err == nil && len(typed) != len(calls) {
@@ -250,119 +291,6 @@ func opsOf(calls []*ir.OpCall) []string {
 		}
 	}
 	return names
-}
-
-// batcher sends the questions that come up while one is on its way together: files are read concurrently, and a message costs much more than a call in it.
-type batcher struct {
-	client  *Client
-	plugin  string
-	lenient bool
-
-	mu      sync.Mutex
-	busy    bool
-	waiting []*question
-}
-
-type question struct {
-	call *ir.OpCall
-	data []byte // the call alone, encoded
-	done chan struct{}
-	resp *plugins.InferResponse // about this call alone
-	err  error
-}
-
-func (c *Client) batcher(plugin string, lenient bool) *batcher {
-	b, _ := c.batchers.LoadOrStore(memoKey{plugin: plugin, lenient: lenient}, &batcher{client: c, plugin: plugin, lenient: lenient})
-	return b.(*batcher)
-}
-
-// ask returns when the question is answered. The first one to come sends its own and all that gather meanwhile.
-func (b *batcher) ask(call *ir.OpCall, data []byte) *question {
-	q := &question{call: call, data: data, done: make(chan struct{})}
-	b.mu.Lock()
-	b.waiting = append(b.waiting, q)
-	lead := !b.busy
-	b.busy = true
-	b.mu.Unlock()
-	for lead {
-		b.mu.Lock()
-		batch := b.waiting
-		b.waiting = nil
-		b.busy = len(batch) > 0
-		lead = b.busy
-		b.mu.Unlock()
-		if lead {
-			b.send(batch)
-			for _, q := range batch {
-				close(q.done)
-			}
-		}
-	}
-	<-q.done
-	return q
-}
-
-func (b *batcher) send(batch []*question) {
-	if len(batch) > 1 {
-		b.sendAll(batch)
-		return
-	}
-	q := batch[0]
-	resp, err := b.client.call(&plugins.Request{Plugin: b.plugin, Infer: &plugins.InferRequest{Ops: []string{q.call.Op}, Calls: q.data, Lenient: b.lenient}})
-	if err == nil && resp.Infer == nil {
-		err = errors.New("parts are missing")
-	}
-	if q.err = err; err == nil {
-		q.resp = resp.Infer
-	}
-}
-
-// sendAll asks several questions in one message and gives each its own part of the answer.
-func (b *batcher) sendAll(batch []*question) {
-	calls := make([]*ir.OpCall, len(batch))
-	for i, q := range batch {
-		calls[i] = q.call
-	}
-	table := ir.NewVarTable()
-	fail := func(err error) {
-		for _, q := range batch {
-			q.err = err
-		}
-	}
-	data, err := plugins.EncodeCalls(calls, table)
-	if err != nil {
-		fail(err)
-		return
-	}
-	resp, err := b.client.call(&plugins.Request{Plugin: b.plugin, Infer: &plugins.InferRequest{Ops: opsOf(calls), Calls: data, Lenient: b.lenient}})
-	if err == nil && resp.Infer == nil {
-		err = errors.New("parts are missing")
-	}
-	if err != nil {
-		fail(err)
-		return
-	}
-	typed, err := plugins.DecodeCalls(resp.Infer.Calls, table)
-	if err == nil && len(typed) != len(calls) {
-		err = errNotAsked
-	}
-	if err != nil {
-		fail(err)
-		return
-	}
-	for i, q := range batch {
-		own := ir.NewVarTable()
-		if _, q.err = plugins.EncodeCalls([]*ir.OpCall{q.call}, own); q.err != nil { // gives the variables the ids of q.data
-			continue
-		}
-		q.resp = &plugins.InferResponse{}
-		q.resp.Calls, q.err = plugins.EncodeCalls(typed[i:i+1], own)
-	}
-	for _, e := range resp.Infer.Errors {
-		if e.Call >= 0 && e.Call < len(batch) && batch[e.Call].resp != nil {
-			batch[e.Call].resp.Errors = append(batch[e.Call].resp.Errors, plugins.CallError{Diag: e.Diag})
-		}
-	}
 }
 
 func yesNo(b bool) string {

@@ -96,6 +96,7 @@ func (c *Client) equip(name string, s *ops.Spec, can plugins.Can, doubles bool) 
 	}
 	if can.Emit {
 		s.Emit = c.emitter(name, s)
+		s.EmitAhead = func(call *ir.OpCall, bound bool) { c.foresee(name, call, bound) }
 	}
 }
 

@@ -40,6 +40,13 @@ func Registry(name string, specs []*ops.Spec, emitted func(op string)) *ops.Regi
 				return far.Emit(&as)
 			}
 		}
+		if s.Emit != nil && far.EmitAhead != nil {
+			n.EmitAhead = func(c *ir.OpCall, bound bool) {
+				call := *c
+				call.Op = far.Name
+				far.EmitAhead(&call, bound)
+			}
+		}
 		remote = append(remote, &n)
 	}
 	return ops.Builtin().With(remote...)

@@ -202,10 +202,10 @@ func (k *Kit) batch() (string, error) {
 	return fmt.Sprintf("%d calls alone and all at once", n), nil
 }
 
-// emission reads the templates of all calls that have one into plan statements, in two processes.
+// emission reads the templates of all calls that have one into plan statements: in one process all at once, in another one by one and
+// backwards.
 func (k *Kit) emission() (string, error) {
-	n := 0
-	var first [][]plan.Stmt
+	var first []string
 	for process := range 2 {
 		c := k.open(nil)
 		defer c.Close()
@@ -214,29 +214,37 @@ func (k *Kit) emission() (string, error) {
 			return "", err
 		}
 		reg := ops.NewRegistry(l.Ops...)
-		at := 0
+		var asked []*ir.OpCall
 		for _, call := range k.calls {
 			spec := reg.Lookup(call.Op)
 			if spec == nil || spec.Emit == nil || !spec.IsHost() {
 				continue
 			}
-			stmts, d := spec.Emit(siteOf(call))
+			asked = append(asked, call)
+			if process == 0 {
+				spec.EmitAhead(call, true)
+			}
+		}
+		if process == 1 {
+			slices.Reverse(asked)
+			slices.Reverse(first)
+		}
+		for i, call := range asked {
+			stmts, d := reg.Lookup(call.Op).Emit(siteOf(call))
 			if d != nil {
 				return "", diag.Errorf(plugins.CodeConformance, diag.Span{}, "%s: %s", show(call), d.Message)
 			}
 			if process == 0 {
-				first = append(first, stmts)
-				n++
-			} else if planText(stmts) != planText(first[at]) {
-				return "", fmt.Errorf("two processes emit different C++ for %s", show(call))
+				first = append(first, planText(stmts))
+			} else if planText(stmts) != first[i] {
+				return "", fmt.Errorf("alone, in another process, it emits other C++ for %s", show(call))
 			}
-			at++
 		}
 	}
-	if n == 0 {
+	if len(first) == 0 {
 		return "nothing to ask", nil
 	}
-	return fmt.Sprintf("%d templates, each from 2 processes", n), nil
+	return fmt.Sprintf("%d templates, all at once and alone in another process", len(first)), nil
 }
 
 // siteOf is a site with names for everything.

@@ -189,7 +189,10 @@ var row = &ops.Spec{
 	},
 }
 
-func emitRow(*ir.OpCall, bool) (*template.Template, *diag.Diagnostic) {
+func emitRow(c *ir.OpCall, _ bool) (*template.Template, *diag.Diagnostic) {
+	if n, known := ir.IntValue(c.Args[1]); known && n == 666 {
+		panic("the number of the beast")
+	}
 	t, err := template.Parse(template.Operands{Names: []string{"x", "n"}}, rowCode...)
 	if err != nil {
 		return nil, diag.Errorf("ACME-005", diag.Span{}, "%v", err)
