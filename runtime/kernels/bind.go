@@ -90,7 +90,7 @@ func (m *machine) bindTensor(s *site, mem *sim.Memory, p *param, t *sim.Tensor, 
 	if packed {
 		per = 2
 	}
-	r := region{arg: arg, dt: p.dtype, rank: len(t.Shape), off: per * int(t.Start)}
+	r := region{arg: arg, dt: p.dtype, rank: len(t.Shape), operand: operand{off: per * int(t.Start)}}
 	if r.rank > maxRank || len(t.Strides) != r.rank {
 		m.fail(s, CodeArgs, "the handle for parameter '%s' has rank %d", p.name, r.rank)
 		return

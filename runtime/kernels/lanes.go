@@ -156,7 +156,7 @@ func buildShard(o *opCtx) evalFn {
 			return
 		}
 		m.fresh(out, o.dt, h.rank, &h.shape, &h.valid)
-		m.copyRows(out, &h, operandOf(&h))
+		m.copyRows(out, &h, &h.operand)
 		out.st.define(out)
 	}
 }
@@ -172,7 +172,7 @@ func buildLaneGather(o *opCtx) evalFn {
 		}
 		if split == 0 {
 			m.fresh(out, o.dt, r.rank, &r.shape, &r.valid)
-			m.copyRows(out, r, operandOf(r))
+			m.copyRows(out, r, &r.operand)
 			out.st.define(out)
 			return
 		}
@@ -208,7 +208,7 @@ func (m *machine) noPipe(o *opCtx) bool {
 func (m *machine) push(o *opCtx, q *[]region, r *region) {
 	var t region
 	m.fresh(&t, r.dt, r.rank, &r.shape, &r.valid)
-	m.copyRows(&t, r, operandOf(r))
+	m.copyRows(&t, r, &r.operand)
 	t.st.define(&t)
 	t.st.refs++
 	*q = append(*q, t)

@@ -140,12 +140,11 @@ func (m *machine) release(s *store) {
 	}
 }
 
-// fresh makes r a packed, undefined result. shape may be r's own.
+// fresh makes r a packed, undefined result. shape and valid may be r's own.
 func (m *machine) fresh(r *region, d ir.DType, rank int, shape, valid *dims) {
-	sh, va := *shape, *valid
-	*r = region{dt: d, rank: rank, shape: sh, valid: va, arg: -1}
-	r.pack()
-	r.st = m.pool.get(r.elems(), isFloat(d))
+	r.shape, r.valid = *shape, *valid
+	r.mem, r.arg, r.dt, r.rank, r.off = nil, -1, d, rank, 0
+	r.st = m.pool.get(r.pack(), isFloat(d))
 }
 
 // discard gives back the store of a result that no variable holds.

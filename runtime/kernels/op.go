@@ -158,10 +158,15 @@ func (o *opCtx) list(i int) []intExpr {
 }
 
 func evalDims(m *machine, list []intExpr) (d dims) {
+	d.eval(m, list)
+	return d
+}
+
+// eval is evalDims in place: a copy right after single stores waits for them, which small kernels feel.
+func (d *dims) eval(m *machine, list []intExpr) {
 	for k := range list {
 		d[k] = int(list[k].eval(m))
 	}
-	return d
 }
 
 func (o *opCtx) intArg(i int) intExpr     { return o.c.intExpr(o.call.Args[i]) }

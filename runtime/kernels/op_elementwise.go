@@ -235,13 +235,13 @@ func (m *machine) binary(s *site, b *binary, x, y *region, d ir.DType, out *regi
 		}
 	}
 	m.fresh(out, d, rank, &shape, &valid)
-	m.binaryRows(s, b, x, px, y, py, out)
+	m.binaryRows(s, b, x, &px, y, &py, out)
 }
 
 // binaryRows fills the valid region of out.
-func (m *machine) binaryRows(s *site, b *binary, x *region, px operand, y *region, py operand, out *region) {
+func (m *machine) binaryRows(s *site, b *binary, x *region, px *operand, y *region, py *operand, out *region) {
 	var it rows
-	it.start(out.rank, &out.valid, true, operandOf(out), px, py)
+	it.start(out.rank, &out.valid, true, &out.operand, px, py)
 	if isFloat(out.dt) {
 		for it.next() {
 			d := out.st.f[it.off[0] : it.off[0]+it.n]
@@ -328,10 +328,10 @@ func buildCmp(o *opCtx) evalFn {
 		mv[r-1] = (valid[r-1] + 7) / 8
 		shape[r-1] = ((a.shape[r-1]+7)/8 + 31) / 32 * 32
 		m.fresh(out, ir.UINT8, r, &shape, &mv)
-		po := operandOf(out)
+		po := out.operand
 		po.stride[r-1] = 0 // one mask row for each line of columns
 		var it rows
-		it.start(r, &valid, false, po, operandOf(a), pb)
+		it.start(r, &valid, false, &po, &a.operand, &pb)
 		for it.next() {
 			d := out.st.i[it.off[0] : it.off[0]+mv[r-1]]
 			clear(d)
@@ -394,13 +394,13 @@ func buildSel(o *opCtx) evalFn {
 			return
 		}
 		m.fresh(out, o.dt, r, &a.shape, &a.valid)
-		pk, pb := operandOf(k), operand{off: b.off}
+		pk, pb := k.operand, operand{off: b.off}
 		pk.stride[r-1] = 0
 		if b.rank == r {
-			pb = operandOf(b)
+			pb = b.operand
 		}
 		var it rows
-		it.start(r, &a.valid, false, operandOf(a), pk, pb)
+		it.start(r, &a.valid, false, &a.operand, &pk, &pb)
 		for it.next() {
 			line := 0 // out is packed: its line follows from the index of the run
 			for q := range r - 1 {
@@ -463,7 +463,7 @@ func buildPart(o *opCtx) evalFn {
 		out.st.def = defAll // elements that neither has are 0
 		m.copyRegion(out, p)
 		m.copyRegion(out, q)
-		m.binaryRows(o.site, b, p, operandOf(p), q, operandOf(q), out)
+		m.binaryRows(o.site, b, p, &p.operand, q, &q.operand, out)
 		out.valid, out.st.def = valid, defAll
 	}
 }

@@ -54,7 +54,7 @@ func vectorOp(b *binary) func(o *opCtx) evalFn {
 				return
 			}
 			m.fresh(out, o.dt, r.rank, &r.shape, &r.valid)
-			m.binaryRows(o.site, b, r, operandOf(r), v, p, out)
+			m.binaryRows(o.site, b, r, &r.operand, v, &p, out)
 		}
 	}
 }
@@ -90,15 +90,15 @@ func buildExpand(o *opCtx) evalFn {
 			}
 		}
 		m.fresh(out, o.dt, t.rank, &t.shape, &t.valid)
-		m.copyRows(out, v, p)
+		m.copyRows(out, v, &p)
 		out.st.define(out)
 	}
 }
 
 // copyRows fills the valid region of a fresh result from a region walked by p.
-func (m *machine) copyRows(out, from *region, p operand) {
+func (m *machine) copyRows(out, from *region, p *operand) {
 	var it rows
-	it.start(out.rank, &out.valid, true, operandOf(out), p)
+	it.start(out.rank, &out.valid, true, &out.operand, p)
 	for it.next() {
 		if isFloat(out.dt) {
 			d := out.st.f[it.off[0] : it.off[0]+it.n]
@@ -122,7 +122,7 @@ func buildExpands(o *opCtx) evalFn {
 	return func(m *machine, out *region) {
 		t, x := &m.regs[target], v(m)
 		m.fresh(out, o.dt, t.rank, &t.shape, &t.valid)
-		m.copyRows(out, x, operand{})
+		m.copyRows(out, x, &operand{})
 		out.st.define(out)
 	}
 }

@@ -279,7 +279,7 @@ func (m *machine) copyOut(o *opCtx, r *region, effect ops.Effect) ops.Operand {
 	packed := region{dt: r.dt, rank: r.rank, shape: r.shape}
 	packed.pack()
 	var it rows
-	it.start(r.rank, &r.valid, true, operandOf(&packed), operandOf(r))
+	it.start(r.rank, &r.valid, true, &packed.operand, &r.operand)
 	f, d, n := floatsOf(e), doublesOf(e), intsOf(e)
 	for it.next() {
 		switch {
@@ -309,7 +309,7 @@ func (m *machine) takeBack(r *region, e *ops.Elements) {
 	packed := region{dt: r.dt, rank: r.rank, shape: r.shape}
 	packed.pack()
 	var it rows
-	it.start(r.rank, &r.valid, true, operandOf(r), operandOf(&packed))
+	it.start(r.rank, &r.valid, true, &r.operand, &packed.operand)
 	f, d, n := floatsOf(e), doublesOf(e), intsOf(e)
 	for it.next() {
 		switch {

@@ -42,7 +42,7 @@ func buildGather(o *opCtx) evalFn {
 		}
 		total := x.elems()
 		var it rows
-		it.start(k.rank, &k.valid, false, operandOf(out), operandOf(k))
+		it.start(k.rank, &k.valid, false, &out.operand, &k.operand)
 		for it.next() {
 			for j := range it.n {
 				at := int(m.elemI(k, it.off[1]+j*it.in[1]))
@@ -110,14 +110,14 @@ func buildGatherMask(o *opCtx) evalFn {
 		shape, valid := x.shape, x.valid
 		shape[n], valid[n] = shape[n]/step, valid[n]/step
 		m.fresh(out, o.dt, x.rank, &shape, &valid)
-		p := operandOf(x)
+		p := x.operand
 		p.off += first * x.stride[n]
 		p.stride[n] *= step
 		if from == o.dt {
-			m.copyRows(out, x, p)
+			m.copyRows(out, x, &p)
 		} else {
 			var it rows
-			it.start(out.rank, &out.valid, false, operandOf(out), p)
+			it.start(out.rank, &out.valid, false, &out.operand, &p)
 			for it.next() {
 				m.recode(x, it.off[1], it.n, it.in[1], out, it.off[0])
 			}
@@ -165,7 +165,7 @@ func buildScatterMask(o *opCtx) evalFn {
 // zero fills the valid region with 0.
 func (m *machine) zero(r *region) {
 	var it rows
-	it.start(r.rank, &r.valid, true, operandOf(r))
+	it.start(r.rank, &r.valid, true, &r.operand)
 	for it.next() {
 		if isFloat(r.dt) {
 			d := grow(&m.f[0], it.n)
@@ -255,7 +255,8 @@ func buildGatherb(o *opCtx) evalFn {
 		m.fresh(out, o.dt, k.rank, &shape, &valid)
 		total := x.elems()
 		var it rows
-		it.start(k.rank, &k.valid, false, operandOf(k), blockOperand(out, per))
+		p := blockOperand(out, per)
+		it.start(k.rank, &k.valid, false, &k.operand, &p)
 		for it.next() {
 			for j := range it.n {
 				at := int(m.elemI(k, it.off[0]+j*it.in[0]))
@@ -280,7 +281,7 @@ func buildGatherb(o *opCtx) evalFn {
 
 // blockOperand steps through out a block of columns at a time.
 func blockOperand(out *region, per int) operand {
-	p := operandOf(out)
+	p := out.operand
 	if out.rank > 0 {
 		p.stride[out.rank-1] *= per
 	}
@@ -392,7 +393,7 @@ func buildScatter(o *opCtx) evalFn {
 				return
 			}
 			m.fresh(&d, o.dt, from.rank, &from.shape, &from.valid)
-			m.copyRows(&d, &from, operandOf(&from))
+			m.copyRows(&d, &from, &from.operand)
 			d.st.define(&d)
 			if axis < 0 || axis >= d.rank || k.rank != d.rank || !fitsExcept(k, &d, axis) {
 				m.fail(o.site, CodeShape, "an index of shape %v along axis %d of %v", shapeOf(k), dim, shapeOf(&d))
@@ -404,7 +405,7 @@ func buildScatter(o *opCtx) evalFn {
 		}
 		total := d.elems()
 		var it rows
-		it.start(k.rank, &k.valid, false, operandOf(k), operandOf(x))
+		it.start(k.rank, &k.valid, false, &k.operand, &x.operand)
 		for it.next() {
 			for j := range it.n {
 				at := int(m.elemI(k, it.off[0]+j*it.in[0]))

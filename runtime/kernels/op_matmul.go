@@ -144,7 +144,8 @@ func matmulOp(accumulates bool, bias, mx int) func(o *opCtx) evalFn {
 				row = &v
 			}
 			var it rows
-			it.start(batch.rank, &batch.shape, false, batchOperand(dst, batch.rank), batch.a, batch.b)
+			p := batchOperand(dst, batch.rank)
+			it.start(batch.rank, &batch.shape, false, &p, &batch.a, &batch.b)
 			for it.next() { // the innermost batch axis is the run
 				m.multiplied(it.n*x.rows*x.cols*y.cols, a.dt.Bytes())
 				for q := range it.n {
@@ -172,7 +173,7 @@ func covers(r *region, rank int, ext *dims) bool { return within(rank, ext, &r.s
 // markValid records the extents of r as written.
 func (m *machine) markValid(r *region, rank int, ext *dims) {
 	var it rows
-	it.start(rank, ext, true, operandOf(r))
+	it.start(rank, ext, true, &r.operand)
 	for it.next() {
 		r.st.mark(it.off[0], it.n, it.in[0])
 	}

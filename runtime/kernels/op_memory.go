@@ -37,22 +37,21 @@ func (m *machine) sameExtents(s *site, a, b *region) bool {
 // buildLoad: tile[i] = t[off+i] inside the valid region, the pad value outside.
 func buildLoad(o *opCtx) evalFn {
 	src, offsets, shapes := o.reg(0), o.list(1), o.list(2)
-	var valid []intExpr
+	extents := shapes
 	if o.has(3) {
-		valid = o.list(3)
+		extents = o.list(3)
 	}
 	clamp := o.kwBool("clamp")
 	return func(m *machine, out *region) {
 		r := &m.regs[src]
-		if len(offsets) != r.rank || len(shapes) != r.rank || valid != nil && len(valid) != r.rank {
+		if len(offsets) != r.rank || len(shapes) != r.rank || len(extents) != r.rank {
 			m.fail(o.site, CodeShape, "a window of %d axes in a tensor of %d", len(shapes), r.rank)
 			return
 		}
-		off, shape := evalDims(m, offsets), evalDims(m, shapes)
-		want := shape
-		if valid != nil {
-			want = evalDims(m, valid)
-		}
+		var off, shape, want dims
+		off.eval(m, offsets)
+		shape.eval(m, shapes)
+		want.eval(m, extents)
 		if m.err != nil {
 			return
 		}
@@ -75,7 +74,7 @@ func buildLoad(o *opCtx) evalFn {
 			clear(out.st.f)
 			clear(out.st.i)
 		}
-		p := operandOf(r)
+		p := r.operand
 		for a := range r.rank {
 			p.off += off[a] * r.stride[a]
 		}
@@ -86,7 +85,7 @@ func buildLoad(o *opCtx) evalFn {
 				return
 			}
 		}
-		m.copyRows(out, r, p)
+		m.copyRows(out, r, &p)
 		out.st.def = defAll
 	}
 }
@@ -133,7 +132,7 @@ func (m *machine) writeInto(s *site, dst, src *region, off *dims, add bool) {
 		return
 	}
 	var it rows
-	it.start(from.rank, &from.valid, true, operandOf(&to), operandOf(&from))
+	it.start(from.rank, &from.valid, true, &to.operand, &from.operand)
 	for it.next() {
 		if isFloat(to.dt) {
 			sum := grow(&m.f[2], it.n)
@@ -173,7 +172,8 @@ func (o *opCtx) intoRegion(dst, src int, offsets []intExpr) evalFn {
 			m.fail(o.site, CodeShape, "%d offsets for %d axes", len(offsets), d.rank)
 			return
 		}
-		off := evalDims(m, offsets)
+		var off dims
+		off.eval(m, offsets)
 		if m.err == nil {
 			m.boxes.atomic = add
 			m.writeInto(o.site, d, &m.regs[src], &off, add)
@@ -217,7 +217,7 @@ func buildCopy(o *opCtx) evalFn {
 			return
 		}
 		m.fresh(out, o.dt, r.rank, &r.shape, &r.valid)
-		m.copyRows(out, r, operandOf(r))
+		m.copyRows(out, r, &r.operand)
 		out.st.define(out)
 	}
 }
@@ -246,7 +246,7 @@ func buildExtract(o *opCtx) evalFn {
 			return
 		}
 		m.fresh(out, o.dt, 2, &w.shape, &w.valid)
-		m.copyRows(out, &w, operandOf(&w))
+		m.copyRows(out, &w, &w.operand)
 		out.st.define(out)
 	}
 }
@@ -311,7 +311,7 @@ func buildMgather(o *opCtx) evalFn {
 				return
 			}
 			m.fresh(out, o.dt, x.rank, &x.shape, &want)
-			it.start(x.rank, &want, true, operandOf(out), operandOf(x))
+			it.start(x.rank, &want, true, &out.operand, &x.operand)
 			total := t.elems()
 			for it.next() {
 				for j, k := range m.fetchI(x, it.off[1], it.n, it.in[1], &m.i[0]) {
@@ -334,7 +334,7 @@ func buildMgather(o *opCtx) evalFn {
 		shape := dims{x.elems(), cols}
 		valid := dims{product(x.rank, &x.valid), cols}
 		m.fresh(out, o.dt, 2, &shape, &valid)
-		it.start(x.rank, &x.valid, false, operandOf(x))
+		it.start(x.rank, &x.valid, false, &x.operand)
 		row := 0
 		for it.next() {
 			ids := slices.Clone(m.fetchI(x, it.off[0], it.n, it.in[0], &m.i[0]))
@@ -387,7 +387,7 @@ func buildMscatter(o *opCtx) evalFn {
 		}
 		total := d.elems()
 		var it rows
-		it.start(s.rank, &s.valid, false, operandOf(s), operandOf(x))
+		it.start(s.rank, &s.valid, false, &s.operand, &x.operand)
 		for it.next() {
 			for j := range it.n {
 				k := int(m.elemI(x, it.off[1]+j*it.in[1]))

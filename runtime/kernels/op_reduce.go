@@ -32,7 +32,7 @@ func (m *machine) reducedShape(o *opCtx, r *region, axis int, keep bool, out *re
 	shape, valid := r.shape, r.valid
 	shape[axis], valid[axis] = 1, 1
 	m.fresh(out, o.dt, r.rank, &shape, &valid)
-	p := operandOf(out)
+	p := out.operand
 	p.stride[axis] = 0
 	if !keep {
 		out.dropAxis(axis)
@@ -64,7 +64,7 @@ func buildRowReduce(o *opCtx) evalFn {
 			return
 		}
 		var it rows
-		it.start(r.rank, &r.valid, false, p, operandOf(r))
+		it.start(r.rank, &r.valid, false, &p, &r.operand)
 		for it.next() {
 			if isFloat(o.dt) {
 				out.st.f[it.off[0]] = m.round(fold(m, o.dt, m.fetchF(r, it.off[1], it.n, it.in[1], &m.f[0])), o.dt)
@@ -142,7 +142,7 @@ func buildColReduce(o *opCtx) evalFn {
 			return
 		}
 		var it rows
-		it.start(r.rank, &r.valid, false, p, operandOf(r))
+		it.start(r.rank, &r.valid, false, &p, &r.operand)
 		for it.next() {
 			if isFloat(o.dt) {
 				d, xs := out.st.f[it.off[0]:it.off[0]+it.n], m.fetchF(r, it.off[1], it.n, it.in[1], &m.f[0])
@@ -188,7 +188,7 @@ func buildRowArg(o *opCtx) evalFn {
 			return
 		}
 		var it rows
-		it.start(r.rank, &r.valid, false, p, operandOf(r))
+		it.start(r.rank, &r.valid, false, &p, &r.operand)
 		for it.next() {
 			xs := m.fetchD(r, it.off[1], it.n, it.in[1])
 			at := 0
@@ -218,7 +218,7 @@ func buildColArg(o *opCtx) evalFn {
 			return
 		}
 		var it rows
-		it.start(r.rank, &r.valid, false, p, operandOf(r))
+		it.start(r.rank, &r.valid, false, &p, &r.operand)
 		for it.next() {
 			xs := m.fetchD(r, it.off[1], it.n, it.in[1])
 			best := grow(&m.d[1], it.n)

@@ -43,7 +43,7 @@ func buildSort32(o *opCtx) evalFn {
 		shape, valid := x.shape, x.valid
 		shape[n], valid[n] = 2*shape[n], 2*valid[n]
 		m.fresh(out, o.dt, x.rank, &shape, &valid)
-		pk := operandOf(k)
+		pk := k.operand
 		for a := range n { // one row of indices may serve all rows
 			if k.shape[a] == 1 {
 				pk.stride[a] = 0
@@ -53,7 +53,8 @@ func buildSort32(o *opCtx) evalFn {
 			}
 		}
 		var it rows
-		it.start(x.rank, &x.valid, false, blockOperand(out, 2), operandOf(x), pk)
+		p := blockOperand(out, 2)
+		it.start(x.rank, &x.valid, false, &p, &x.operand, &pk)
 		var pairs [32]pair
 		for it.next() {
 			vs, ids := m.fetchF(x, it.off[1], it.n, it.in[1], &m.f[0]), m.fetchI(k, it.off[2], it.n, it.in[2], &m.i[0])
@@ -119,7 +120,7 @@ func buildMerge1(o *opCtx) evalFn {
 		}
 		m.fresh(out, o.dt, x.rank, &x.shape, &x.valid)
 		var it rows
-		it.start(x.rank, &x.valid, false, operandOf(out), operandOf(x))
+		it.start(x.rank, &x.valid, false, &out.operand, &x.operand)
 		var runs [4]run
 		for it.next() {
 			vs := m.fetchF(x, it.off[1], it.n, it.in[1], &m.f[0])

@@ -100,7 +100,7 @@ func unaryOp(u *unary) func(o *opCtx) evalFn {
 			}
 			m.fresh(out, o.dt, r.rank, &r.shape, &r.valid)
 			var it rows
-			it.start(r.rank, &r.valid, true, operandOf(out), operandOf(r))
+			it.start(r.rank, &r.valid, true, &out.operand, &r.operand)
 			for it.next() {
 				if isFloat(o.dt) {
 					d := out.st.f[it.off[0] : it.off[0]+it.n]
@@ -131,7 +131,7 @@ func buildCast(o *opCtx) evalFn {
 		}
 		m.fresh(out, to, r.rank, &r.shape, &r.valid)
 		it := &m.it
-		it.start(r.rank, &r.valid, true, operandOf(out), operandOf(r))
+		it.start(r.rank, &r.valid, true, &out.operand, &r.operand)
 		for it.next() {
 			row(m, r, it, out)
 		}

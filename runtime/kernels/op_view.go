@@ -116,7 +116,7 @@ func (m *machine) reshape(o *opCtx, r *region, rank int, shape, explicit *dims, 
 		return
 	}
 	m.fresh(out, r.dt, r.rank, &r.shape, &r.valid)
-	m.copyRows(out, r, operandOf(r))
+	m.copyRows(out, r, &r.operand)
 	out.st.define(out)
 	if out.st.def == defBox {
 		out.st.toBits()
@@ -248,7 +248,7 @@ func buildTranspose(o *opCtx) evalFn {
 			return
 		}
 		m.fresh(out, o.dt, r.rank, &r.shape, &r.valid)
-		m.copyRows(out, &r, operandOf(&r))
+		m.copyRows(out, &r, &r.operand)
 		out.st.define(out)
 	}
 }
@@ -332,10 +332,10 @@ func buildReinterpret(o *opCtx) evalFn {
 		shape, valid := r.shape, r.valid
 		shape[r.rank-1], valid[r.rank-1] = shape[r.rank-1]*in/on, valid[r.rank-1]*in/on
 		m.fresh(out, to, r.rank, &shape, &valid)
-		po := operandOf(out)
+		po := out.operand
 		po.stride[r.rank-1] = 0
 		var it rows
-		it.start(r.rank, &r.valid, false, po, operandOf(r))
+		it.start(r.rank, &r.valid, false, &po, &r.operand)
 		for it.next() {
 			m.recode(r, it.off[1], it.n, it.in[1], out, it.off[0])
 		}
@@ -401,8 +401,8 @@ func buildConcat(o *opCtx) evalFn {
 		left, right := *out, *out
 		right.off += a.valid[1]
 		left.valid, right.valid = a.valid, b.valid
-		m.copyRows(&left, a, operandOf(a))
-		m.copyRows(&right, b, operandOf(b))
+		m.copyRows(&left, a, &a.operand)
+		m.copyRows(&right, b, &b.operand)
 		out.st.define(out)
 	}
 }
@@ -432,7 +432,7 @@ func buildFillpad(o *opCtx) evalFn {
 		}
 		m.fresh(out, o.dt, r.rank, &shape, &r.valid)
 		fill(out.st, f, i)
-		m.copyRows(out, r, operandOf(r))
+		m.copyRows(out, r, &r.operand)
 		out.valid, out.st.def = shape, defAll
 	}
 }
@@ -471,7 +471,7 @@ func buildFillpadInplace(o *opCtx) evalFn {
 			return
 		}
 		var it rows
-		it.start(r.rank, &r.shape, false, operandOf(&r))
+		it.start(r.rank, &r.shape, false, &r.operand)
 		for it.next() {
 			from := 0
 			inside := true

@@ -11,18 +11,22 @@ const maxRank = 6
 
 type dims [maxRank]int
 
-// region is a strided window: of global memory (a tensor argument), or of local storage (a tile, or a tensor made in the kernel). Offsets and
-// strides count elements.
-type region struct {
-	st     *store // local storage, nil for global memory
-	mem    []byte // the whole buffer of a global tensor
-	arg    int    // its argument position
-	dt     ir.DType
-	rank   int
+// operand is how a loop nest steps through a region, in elements.
+type operand struct {
 	off    int
-	shape  dims
 	stride dims
-	valid  dims // ops read and write only this part
+}
+
+// region is a strided window: of global memory (a tensor argument), or of local storage (a tile, or a tensor made in the kernel).
+type region struct {
+	st   *store // local storage, nil for global memory
+	mem  []byte // the whole buffer of a global tensor
+	arg  int    // its argument position
+	dt   ir.DType
+	rank int
+	operand
+	shape dims
+	valid dims // ops read and write only this part
 }
 
 // store holds local elements: float64 for floating dtypes, int64 for the rest. Stores are counted and go back to the pool with their last region.
@@ -65,13 +69,14 @@ func product(rank int, d *dims) int {
 	return n
 }
 
-// pack sets row-major strides.
-func (r *region) pack() {
+// pack sets row-major strides. It returns the number of elements.
+func (r *region) pack() int {
 	n := 1
 	for k := r.rank - 1; k >= 0; k-- {
 		r.stride[k] = n
 		n *= r.shape[k]
 	}
+	return n
 }
 
 // isPacked reports row-major strides without gaps.
@@ -185,7 +190,7 @@ func (s *store) toBits() {
 	r := region{st: s, rank: s.boxRank, shape: s.boxShape, valid: s.boxValid}
 	r.pack()
 	var it rows
-	it.start(r.rank, &r.valid, true, operandOf(&r))
+	it.start(r.rank, &r.valid, true, &r.operand)
 	for it.next() {
 		s.setBits(it.off[0], it.n, it.in[0])
 	}
@@ -234,7 +239,7 @@ func (r *region) undefined() (dims, bool) {
 		return dims{}, false
 	}
 	var it rows
-	it.start(r.rank, &r.valid, false, operandOf(r))
+	it.start(r.rank, &r.valid, false, &r.operand)
 	for it.next() {
 		off := it.off[0]
 		for j := range it.n {

@@ -8,14 +8,6 @@ import (
 	"github.com/ptobuild/ptobuild/ir"
 )
 
-// operand is how a loop nest steps through a region.
-type operand struct {
-	off    int
-	stride dims
-}
-
-func operandOf(r *region) operand { return operand{r.off, r.stride} }
-
 // rows walks up to three operands in step, one innermost run at a time. Runs that follow each other without a gap in all operands become
 // one when merge is set; without it each run is one line along the last axis, and idx names it.
 //
@@ -35,8 +27,8 @@ type rows struct {
 }
 
 // start begins a walk over the extents ext.
-func (it *rows) start(rank int, ext *dims, merge bool, ops ...operand) {
-	*it = rows{n: 1}
+func (it *rows) start(rank int, ext *dims, merge bool, ops ...*operand) {
+	it.n, it.in, it.idx, it.outer, it.started, it.empty = 1, [3]int{}, dims{}, 0, false, false
 	for k := range ops {
 		it.off[k] = ops[k].off
 	}
@@ -73,7 +65,7 @@ func (it *rows) start(rank int, ext *dims, merge bool, ops ...operand) {
 }
 
 // mergeable extends the run (or the last outer axis) by axis a when all operands go on without a gap.
-func (it *rows) mergeable(a, n int, ops []operand) bool {
+func (it *rows) mergeable(a, n int, ops []*operand) bool {
 	o := it.outer - 1
 	for k := range ops {
 		inner, ext := it.in[k], it.n
@@ -418,7 +410,7 @@ func putGlobalInt(r *region, off int, v int64) {
 // copyRegion writes the valid region of src to dst, whose extents are at least as large, converting elements. Both have the same rank.
 func (m *machine) copyRegion(dst, src *region) {
 	var it rows
-	it.start(src.rank, &src.valid, true, operandOf(dst), operandOf(src))
+	it.start(src.rank, &src.valid, true, &dst.operand, &src.operand)
 	if isFloat(dst.dt) {
 		for it.next() {
 			m.putF(dst, it.off[0], it.in[0], m.fetchF(src, it.off[1], it.n, it.in[1], &m.f[0]))
