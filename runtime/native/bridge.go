@@ -19,6 +19,7 @@ type bridge struct {
 	runner   sim.KernelRunner
 	forks    int                    // of the runner, in this run
 	onFatal  func(*diag.Diagnostic) // called once per run, when an error is latched
+	onTrace  func(piece []byte)     // called while the trace grows; nil: it is kept
 	channel  *cChannel
 	buffer   []uint64 // of commands
 

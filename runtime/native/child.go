@@ -18,6 +18,7 @@ import (
 	"github.com/ptobuild/ptobuild/runtime/exec"
 	"github.com/ptobuild/ptobuild/runtime/kernels"
 	"github.com/ptobuild/ptobuild/runtime/sim"
+	"github.com/ptobuild/ptobuild/runtime/trace"
 )
 
 // ChildArg as first argument makes the tool a child: it answers one request and exits. It is no command of its own.
@@ -55,21 +56,24 @@ type externalFile struct {
 	Path, Source string
 }
 
-// message is one piece of the answer. A complete answer has a Result for every schedule, or ends with Err.
+// message is one part of the answer. A complete answer has a Result for every schedule, or ends with Err.
 type message struct {
 	Fatal  *diag.Diagnostic // latched in the schedule that runs; its Result follows unless the child dies
+	Trace  []byte           // a piece of the trace of the schedule that runs
 	Result *result
 	Err    *diag.Diagnostic // the request cannot be served
 }
 
 type result struct {
 	Outputs [][]byte
-	Trace   []byte
+	Trace   [][]byte // the pieces that were not sent before
 	Diags   diag.List
 	Tasks   int
 	Stats   sim.Stats
 	Effects [][]exec.Write
 	Found   *Findings
+
+	trace *trace.Log // of all pieces; the parent's
 }
 
 // LineSpan says which DSL place the lines First to Last of the C++ come from. Entries are in line order and do not overlap.
@@ -113,8 +117,9 @@ func childMain(newRunner runners) {
 	debug.SetPanicOnFault(true) // a wild pointer of user code is a report of the call that it was given to
 	lateCollection()            // the process lives for one request
 	in, out := os.NewFile(fdRequest, "request"), os.NewFile(fdResponse, "response")
+	w := messageWriter{w: out}
 	send := func(m *message) {
-		if writeMessage(out, m) != nil {
+		if w.write(m) != nil {
 			os.Exit(1) // the parent is gone
 		}
 	}
@@ -150,6 +155,7 @@ func serve(req *request, newRunner runners, send func(*message)) *diag.Diagnosti
 	}
 	b := newBridge(req, p, runner)
 	b.onFatal = func(d *diag.Diagnostic) { send(&message{Fatal: d}) }
+	b.onTrace = func(piece []byte) { send(&message{Trace: piece}) }
 	for i, s := range req.Schedules {
 		b.progress.schedule.Store(int64(i))
 		// A fresh copy for every schedule: static variables start anew.
@@ -212,6 +218,9 @@ func (b *bridge) run(obj *object, s exec.Schedule) (*result, *diag.Diagnostic) {
 		return nil, asDiag(err)
 	}
 	defer rt.Close()
+	if job.Inspect == nil { // which may look at the whole trace
+		rt.Trace().Full = b.onTrace
+	}
 	b.start(rt)
 	tensors, err := b.handles.take(len(entry))
 	if err != nil {
@@ -235,7 +244,7 @@ func (b *bridge) run(obj *object, s exec.Schedule) (*result, *diag.Diagnostic) {
 		return nil, b.broken
 	}
 	res := exec.Finish(rt, entry)
-	return &result{Outputs: res.Outputs, Trace: res.Trace.Bytes(), Diags: res.Diags, Tasks: res.Tasks, Stats: res.Stats, Found: found(rt)}, nil
+	return &result{Outputs: res.Outputs, Trace: res.Trace.Pieces(), Diags: res.Diags, Tasks: res.Tasks, Stats: res.Stats, Found: found(rt)}, nil
 }
 
 // watched notes which kernel runs.

@@ -119,7 +119,8 @@ func (c *child) send(req *request, output io.Writer) {
 	c.output.divert(output)
 	go func() {
 		defer c.request.Close()
-		_ = writeMessage(c.request, req) // a child that died reads nothing: its end tells
+		w := messageWriter{w: c.request}
+		_ = w.write(req) // a child that died reads nothing: its end tells
 	}()
 }
 

@@ -13,18 +13,25 @@ import (
 // describes and compiles every type in every process, which takes longer than a run of five tasks. Functions and empty interfaces are left out, and
 // what else the code does not know is an error.
 
-// writeMessage sends a value: its size, then the value.
-func writeMessage(w io.Writer, v any) error {
-	b, err := appendValue(make([]byte, 8, 4096), reflect.ValueOf(v).Elem())
+// messageWriter sends values.
+type messageWriter struct {
+	w io.Writer
+	b []byte // of the last one
+}
+
+// write sends a value: its size, then the value.
+func (m *messageWriter) write(v any) error {
+	b, err := appendValue(append(m.b[:0], make([]byte, 8)...), reflect.ValueOf(v).Elem())
 	if err != nil {
 		return err
 	}
 	binary.LittleEndian.PutUint64(b, uint64(len(b)-8))
-	_, err = w.Write(b)
+	m.b = b
+	_, err = m.w.Write(b)
 	return err
 }
 
-// readMessage reads what writeMessage sent into v, a pointer to a zero value.
+// readMessage reads what a messageWriter sent into v, a pointer to a zero value.
 func readMessage(r io.Reader, v any) error {
 	var head [8]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

@@ -62,7 +62,7 @@ func TestMessages(t *testing.T) {
 				fill(v.Elem(), new(int64), 0)
 			}
 			var b bytes.Buffer
-			if err := writeMessage(&b, v.Interface()); err != nil {
+			if err := (&messageWriter{w: &b}).write(v.Interface()); err != nil {
 				t.Fatal(err)
 			}
 			whole := b.Bytes()
@@ -81,7 +81,7 @@ func TestMessages(t *testing.T) {
 			}
 		}
 	}
-	if err := writeMessage(new(bytes.Buffer), &request{Machine: sim.Config{Kernels: &watched{}}}); err == nil {
+	if err := (&messageWriter{w: new(bytes.Buffer)}).write(&request{Machine: sim.Config{Kernels: &watched{}}}); err == nil {
 		t.Error("an interface was sent")
 	}
 }

@@ -64,11 +64,7 @@ func (e *Engine) run(ctx context.Context, job *exec.Job, inspect *Inspection) ([
 	}
 	results := make([]exec.Result, len(answer))
 	for i, r := range answer {
-		log, err := trace.ReadLog(r.Trace)
-		if err != nil {
-			return nil, nil, diag.Errorf(CodeProtocol, diag.Span{}, "reading the trace of the compiled run: %v", err)
-		}
-		results[i] = exec.Result{Outputs: r.Outputs, Trace: log, Diags: r.Diags, Tasks: r.Tasks, Stats: r.Stats, Effects: r.Effects}
+		results[i] = exec.Result{Outputs: r.Outputs, Trace: r.trace, Diags: r.Diags, Tasks: r.Tasks, Stats: r.Stats, Effects: r.Effects}
 	}
 	var found *Findings
 	if inspect != nil && len(answer) > 0 {
@@ -97,6 +93,9 @@ func (e *Engine) child(ctx context.Context, job *exec.Job, req *request) ([]*res
 	stop := context.AfterFunc(ctx, c.kill)
 	defer stop()
 	results, fatal, err := receive(c.response, len(req.Schedules))
+	if err != nil {
+		c.kill() // nobody reads the rest
+	}
 	waitErr := c.wait()
 	switch {
 	case err != nil:
@@ -117,9 +116,10 @@ func (e *Engine) child(ctx context.Context, job *exec.Job, req *request) ([]*res
 var errHang = errors.New("timeout")
 
 // receive reads the answer up to its end, to the death of the child or to the deadline. fatal is the error that the schedule without a result had
-// latched.
+// latched. Traces are checked as they come, while the child goes on.
 func receive(r io.Reader, want int) (results []*result, fatal *diag.Diagnostic, err error) {
-	for len(results) < want {
+	read := new(trace.Reading) // of the schedule that runs
+	for len(results) < want && err == nil {
 		var m message
 		if readMessage(r, &m) != nil {
 			return results, fatal, nil // Wait knows more
@@ -127,11 +127,18 @@ func receive(r io.Reader, want int) (results []*result, fatal *diag.Diagnostic, 
 		switch {
 		case m.Err != nil:
 			return nil, nil, m.Err
-		case m.Result != nil:
-			results, fatal = append(results, m.Result), nil
-		default:
+		case m.Fatal != nil:
 			fatal = m.Fatal
+		case m.Result != nil:
+			err = read.Add(m.Result.Trace...)
+			m.Result.trace = read.Log()
+			results, fatal, read = append(results, m.Result), nil, new(trace.Reading)
+		default:
+			err = read.Add(m.Trace)
 		}
+	}
+	if err != nil {
+		return nil, nil, diag.Errorf(CodeProtocol, diag.Span{}, "reading the trace of the compiled run: %v", err)
 	}
 	return results, nil, nil
 }

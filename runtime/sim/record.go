@@ -17,9 +17,11 @@ type recorder struct {
 	hosts  []uint64     // addresses of unknown origin
 	allocs int          // buffers made by allocations
 	// The events that there are many of: made again and again in one place, because the log keeps nothing of them.
-	submitted trace.Submit
-	news      []trace.NewTensor
-	retired   trace.Retire
+	submitted  trace.Submit
+	news       []trace.NewTensor
+	retired    trace.Retire
+	scopeBegin trace.ScopeBegin
+	scopeEnd   trace.ScopeEnd
 	// ordinals gives per submit (allocations included, in order) the task ordinal, or -1 - the number of the allocation call.
 	ordinals []int32
 }
@@ -178,6 +180,16 @@ func (r *Runtime) ran(t *task, block, lane, core int, start, finish uint64) {
 	if r.rec != nil {
 		t.ran = append(t.ran, trace.Block{Core: int32(r.machine.coreNumber(lane == 0, core)), Block: int32(block), Lane: int8(lane), Start: start, Finish: finish})
 	}
+}
+
+func (c *recorder) beginScope(manual bool, at Site) {
+	c.scopeBegin = trace.ScopeBegin{Manual: manual, Site: at}
+	c.add(&c.scopeBegin)
+}
+
+func (c *recorder) endScope(at Site) {
+	c.scopeEnd = trace.ScopeEnd{Site: at}
+	c.add(&c.scopeEnd)
 }
 
 func (c *recorder) retire(t *task, skipped bool) {

@@ -1,9 +1,6 @@
 package sim
 
-import (
-	"github.com/ptobuild/ptobuild/internal/diag"
-	"github.com/ptobuild/ptobuild/runtime/trace"
-)
+import "github.com/ptobuild/ptobuild/internal/diag"
 
 type scope struct {
 	site  Site
@@ -42,7 +39,7 @@ func (r *Runtime) ScopeBegin(manual bool, site Site) {
 	r.stats.MaxDepth = max(r.stats.MaxDepth, r.depth())
 	r.markScope(site, false)
 	if r.rec != nil {
-		r.rec.add(&trace.ScopeBegin{Manual: manual, Site: site})
+		r.rec.beginScope(manual, site)
 	}
 }
 
@@ -62,7 +59,7 @@ func (r *Runtime) ScopeEnd(site Site) {
 	r.markScope(r.scopes[r.depth()].site, true)
 	r.closeScope()
 	if r.rec != nil {
-		r.rec.add(&trace.ScopeEnd{Site: site})
+		r.rec.endScope(site)
 	}
 	r.turn()
 }

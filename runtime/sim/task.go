@@ -41,6 +41,11 @@ type task struct {
 	scalars   []Scalar
 	producers []*task
 	site      Site
+
+	// Room for what most tasks have in these lists, so that the first round through a ring does not allocate each.
+	oneTime [1]uint64
+	oneRan  [1]trace.Block
+	few     [2]*task
 }
 
 // reset empties a slot for its next task but keeps the capacity of its lists. The mark stays: it is compared with a number that only grows.
@@ -134,6 +139,10 @@ func (g *ring) slot(local uint32) *task {
 	}
 	if g.chunks[c] == nil {
 		g.chunks[c] = make([]task, chunkSize)
+		for k := range g.chunks[c] {
+			t := &g.chunks[c][k]
+			t.times, t.ran, t.producers = t.oneTime[:0], t.oneRan[:0], t.few[:0]
+		}
 	}
 	return &g.chunks[c][i%chunkSize]
 }

@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 )
@@ -10,14 +11,30 @@ import (
 // Log is a sequence of events in a compact form, some 50 bytes for a task: big runs make millions of events, and most are read once or never. The
 // zero Log is empty.
 type Log struct {
-	w wire
-	n int
+	// Full, when set, is given each piece that is complete, for the time of the call, and the log forgets it.
+	Full func(piece []byte)
+
+	full [][]byte // pieces that are complete; an event lies in one piece
+	w    wire     // writes the last piece
+	n    int
 }
+
+// pieceSize is where a piece of a log ends. Without pieces a growing log would be copied again and again.
+const pieceSize = 64 << 10
 
 // Add appends an event and keeps nothing of it.
 func (l *Log) Add(e Event) {
 	if l.w.known == nil {
 		l.w.known = &known{texts: map[string]int{}, sites: map[diag.Span]int{}}
+	}
+	switch {
+	case len(l.w.b) < pieceSize:
+	case l.Full != nil:
+		l.Full(l.w.b)
+		l.w.b, l.w.what = l.w.b[:0], nil
+	default:
+		l.full = append(l.full, l.w.b)
+		l.w.b = make([]byte, 0, pieceSize+pieceSize/16)
 	}
 	kind := kindOf(e)
 	l.w.b = append(l.w.b, kind)
@@ -51,21 +68,30 @@ func (l *Log) Len() int {
 	return l.n
 }
 
-// Bytes is the log for another process, see ReadLog. It is valid until the next Add.
-func (l *Log) Bytes() []byte { return l.w.b }
+// Pieces is the log for another process, see Reading. It is valid until the next Add.
+func (l *Log) Pieces() [][]byte { return append(slices.Clip(l.full), l.w.b) }
 
-// ReadLog takes what Bytes gave, which it keeps. A damaged log is an error. Nothing can be added to the result.
-func ReadLog(b []byte) (*Log, error) {
-	l := &Log{w: wire{b: b}}
-	r := l.reader()
-	for r.next() != nil {
-		l.n++
-	}
-	if r.w.bad {
-		return nil, fmt.Errorf("the trace is damaged after %d events", l.n)
-	}
-	return l, nil
+// Reading puts a log together from the pieces of another.
+type Reading struct {
+	log Log
+	r   reader
 }
+
+// Add takes the next pieces, which it keeps. A damaged one is an error.
+func (g *Reading) Add(pieces ...[]byte) error {
+	g.log.full = append(g.log.full, pieces...)
+	g.r.w.reading, g.r.rest = true, pieces
+	for g.r.next() != nil {
+		g.log.n++
+	}
+	if g.r.w.bad {
+		return fmt.Errorf("the trace is damaged after %d events", g.log.n)
+	}
+	return nil
+}
+
+// Log is what was read. Nothing can be added to it.
+func (g *Reading) Log() *Log { return &g.log }
 
 // All gives the events in order. An event is valid until the next one.
 func (l *Log) All() iter.Seq[Event] {
@@ -99,6 +125,7 @@ func (l *Log) Events() []Event {
 // reader reads the events of a log or a list one by one.
 type reader struct {
 	w    wire
+	rest [][]byte // pieces after that of w
 	list []Event
 	made [len(newEvent)]Event // events that are read into again and again
 	pass bool                 // over retirements, where that is cheap
@@ -107,7 +134,7 @@ type reader struct {
 func (l *Log) reader() *reader {
 	r := &reader{w: wire{reading: true}}
 	if l != nil {
-		r.w.b = l.w.b
+		r.rest = l.Pieces()
 	}
 	return r
 }
@@ -134,6 +161,9 @@ func (r *reader) next() Event {
 		return e
 	}
 	w := &r.w
+	for len(w.b) == 0 && len(r.rest) > 0 {
+		w.b, r.rest = r.rest[0], r.rest[1:]
+	}
 	if len(w.b) == 0 || w.bad {
 		return nil
 	}

@@ -20,14 +20,14 @@ type wire struct {
 	texts   []string    // strings read so far
 	sites   []diag.Span // and sites
 
-	last            *Submit // read with arguments of its own
-	whatAt, whatEnd int     // where what was written last with them
+	last *Submit // read with arguments of its own
+	what []byte  // what was written last of them
 
 	task, retired int    // the last ordinals
 	submitted     uint64 // of the last retirement
 
 	keep bool // events read last; otherwise the next one of its kind takes its room
-	room
+	chunks
 }
 
 // known is what has been written so far.
@@ -44,8 +44,8 @@ type numbered[T any] struct {
 	id uint64 // number + 1; 0: nothing
 }
 
-// room holds what is read to be kept, in bulk.
-type room struct {
+// chunks hold what is read, in bulk.
+type chunks struct {
 	submits chunk[Submit]
 	retires chunk[Retire]
 	args    chunk[Arg]
@@ -181,7 +181,7 @@ func (w *wire) submit(e *Submit) {
 		e.DupDeps, e.SyncStart, e.Early, e.DumpAll = has&hasDupDeps != 0, has&hasSync != 0, has&hasEarly != 0, has&hasDumpAll != 0
 		e.Scalars, e.Deps, e.AllocDeps, e.Dump, e.Blocks, e.TimingSlot = e.Scalars[:0], e.Deps[:0], e.AllocDeps[:0], e.Dump[:0], 0, -1
 	}
-	w.what(e)
+	w.work(e)
 	if has&hasScalars != 0 && list(w, &e.Scalars, &w.scalars) {
 		for i := range e.Scalars {
 			w.u64(&e.Scalars[i].Bits)
@@ -217,8 +217,8 @@ func (w *wire) submit(e *Submit) {
 	w.span(&e.Site)
 }
 
-// what is the kind, kernels and tensor arguments of a submit. They are often those of the submit before, which takes one byte.
-func (w *wire) what(e *Submit) {
+// work is the kind, kernels and tensor arguments of a submit. They are often those of the submit before, which takes one byte.
+func (w *wire) work(e *Submit) {
 	at := len(w.b)
 	anew := true
 	w.bool(&anew)
@@ -249,10 +249,10 @@ func (w *wire) what(e *Submit) {
 	switch {
 	case w.reading:
 		w.last = e
-	case bytes.Equal(w.b[at:], w.b[w.whatAt:w.whatEnd]):
+	case bytes.Equal(w.b[at:], w.what):
 		w.b = append(w.b[:at], 0)
 	default:
-		w.whatAt, w.whatEnd = at, len(w.b)
+		w.what = w.b[at:]
 	}
 }
 
@@ -263,6 +263,13 @@ func bit(yes bool, b uint64) uint64 {
 	return 0
 }
 
+// What a retirement has.
+const (
+	wasSkipped = 1 << iota
+	oneBlock   // which ran on one core for all of the time, as most tasks do
+	moreBlocks
+)
+
 func (w *wire) retire(e *Retire) {
 	w.next(&e.N, &w.retired)
 	w.after(&e.Submitted, w.submitted)
@@ -270,8 +277,27 @@ func (w *wire) retire(e *Retire) {
 	w.after(&e.Ready, e.Submitted)
 	w.after(&e.Start, e.Ready)
 	w.after(&e.Finish, e.Start)
-	w.bool(&e.Skipped)
-	if !list(w, &e.Blocks, &w.blocks) {
+	one := len(e.Blocks) == 1
+	if one {
+		x := &e.Blocks[0]
+		one = x.Core >= 0 && x.Block == 0 && x.Lane&^3 == 0 && x.Start == e.Start && x.Finish == e.Finish
+	}
+	has := bit(e.Skipped, wasSkipped) | bit(one, oneBlock) | bit(!one && len(e.Blocks) > 0, moreBlocks)
+	w.u64(&has)
+	if w.reading {
+		e.Skipped, e.Blocks = has&wasSkipped != 0, e.Blocks[:0]
+	}
+	switch {
+	case has&oneBlock != 0:
+		if w.reading {
+			room(w, &e.Blocks, 1, &w.blocks)
+		}
+		x := &e.Blocks[0]
+		at := uint64(x.Core)<<2 | uint64(x.Lane)
+		w.u64(&at)
+		*x = Block{Core: int32(at >> 2), Lane: int8(at & 3), Start: e.Start, Finish: e.Finish}
+		return
+	case has&moreBlocks == 0 || !list(w, &e.Blocks, &w.blocks):
 		return
 	}
 	for i := range e.Blocks {
@@ -331,17 +357,22 @@ func list[T any](w *wire, s *[]T, from *chunk[T]) bool {
 		w.bad = true
 		return false
 	}
-	switch {
-	case !w.keep && uint64(cap(*s)) >= n:
-		*s = (*s)[:n]
-	case n > 0:
-		*s = from.take(int(n))
-	}
+	room(w, s, int(n), from)
 	return n > 0
 }
 
+// room makes a list that is read n elements long.
+func room[T any](w *wire, s *[]T, n int, from *chunk[T]) {
+	switch {
+	case !w.keep && cap(*s) >= n:
+		*s = (*s)[:n]
+	case n > 0:
+		*s = from.take(n)
+	}
+}
+
 func (w *wire) u32s(s *[]uint32) {
-	if list(w, s, &w.room.u32s) {
+	if list(w, s, &w.chunks.u32s) {
 		for i, v := range *s {
 			x := uint64(v)
 			w.u64(&x)
@@ -351,7 +382,7 @@ func (w *wire) u32s(s *[]uint32) {
 }
 
 func (w *wire) strs(s *[]string) {
-	if list(w, s, &w.room.strings) {
+	if list(w, s, &w.chunks.strings) {
 		for i := range *s {
 			w.str(&(*s)[i])
 		}
@@ -360,7 +391,7 @@ func (w *wire) strs(s *[]string) {
 
 // ordinals are numbers of tasks, or small ones.
 func (w *wire) ordinals(s *[]int) {
-	if list(w, s, &w.room.ints) {
+	if list(w, s, &w.chunks.ints) {
 		for i := range *s {
 			w.int(&(*s)[i])
 		}

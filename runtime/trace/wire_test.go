@@ -50,17 +50,17 @@ func everyEvent() []Event {
 	return events
 }
 
-func unpacked(b []byte) ([]Event, error) {
-	l, err := ReadLog(b)
-	if err != nil {
+func unpacked(pieces ...[]byte) ([]Event, error) {
+	var g Reading
+	if err := g.Add(pieces...); err != nil {
 		return nil, err
 	}
-	return l.Events(), nil
+	return g.Log().Events(), nil
 }
 
 func TestEventsSurviveTheWire(t *testing.T) {
 	want := everyEvent()
-	got, err := unpacked(NewLog(want...).Bytes())
+	got, err := unpacked(NewLog(want...).Pieces()...)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		for i := range min(len(got), len(want)) {
 			if !reflect.DeepEqual(got[i], want[i]) {
@@ -79,16 +79,16 @@ func TestEventsSurviveTheWire(t *testing.T) {
 // A damaged answer is an error or another trace, never a panic or a huge allocation.
 func FuzzReadLog(f *testing.F) {
 	f.Add([]byte{})
-	f.Add(NewLog(everyEvent()...).Bytes())
-	f.Add(NewLog(&ScopeBegin{Manual: true, Site: diag.Span{File: "a.py", Line: 3}}, &End{Tasks: 1}).Bytes())
+	f.Add(NewLog(everyEvent()...).Pieces()[0])
+	f.Add(NewLog(&ScopeBegin{Manual: true, Site: diag.Span{File: "a.py", Line: 3}}, &End{Tasks: 1}).Pieces()[0])
 	f.Fuzz(func(t *testing.T, b []byte) {
 		events, err := unpacked(b)
 		if err != nil {
 			return
 		}
-		packed := NewLog(events...).Bytes()
-		again, err := unpacked(packed)
-		if err != nil || !bytes.Equal(NewLog(again...).Bytes(), packed) {
+		packed := NewLog(events...).Pieces()
+		again, err := unpacked(packed...)
+		if err != nil || !reflect.DeepEqual(NewLog(again...).Pieces(), packed) {
 			t.Errorf("%d events became %d: %v", len(events), len(again), err)
 		}
 	})
@@ -137,7 +137,42 @@ func TestLogIsSmall(t *testing.T) {
 		l.Add(&Retire{N: n, Submitted: at, Ready: at, Start: at + 100, Finish: at + 900, Blocks: []Block{{Core: 8, Start: at + 100, Finish: at + 900}}})
 		l.Add(&ScopeEnd{Site: site})
 	}
-	if n := len(l.Bytes()) / tasks; n > 40 {
+	pieces := l.Pieces()
+	if n := len(slices.Concat(pieces...)) / tasks; n > 40 {
 		t.Errorf("%d bytes for a task", n)
+	}
+	if len(pieces) < 3 {
+		t.Fatalf("%d pieces", len(pieces))
+	}
+}
+
+// A log that gives its pieces away while it grows is the same at the other end.
+func TestLogInPieces(t *testing.T) {
+	var whole, given Log
+	var read Reading
+	take := func(piece []byte) {
+		if err := read.Add(slices.Clone(piece)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	given.Full = take
+	args := []Arg{{Dir: "in", T: Tensor{Buf: "ext:0", Shape: []uint32{16, 16}, Strides: []uint32{16, 1}, DType: "FLOAT32"}}}
+	for n := range 10000 {
+		s := &Submit{N: n, Kind: "aiv", Kernels: []string{"k"}, Args: args, TimingSlot: -1, Site: diag.Span{File: "p.py", Line: int32(n)}}
+		whole.Add(s)
+		given.Add(s)
+	}
+	rest := given.Pieces()
+	if len(rest) != 1 || len(rest[0]) > pieceSize+1000 {
+		t.Errorf("it kept %d pieces", len(rest))
+	}
+	take(rest[0])
+	if d := First(&whole, read.Log()); d != nil || read.Log().Len() != whole.Len() {
+		t.Errorf("%d events of %d: %+v", read.Log().Len(), whole.Len(), d)
+	}
+	for _, p := range [][]byte{rest[0][:len(rest[0])-1], rest[0]} { // cut short, and without what came before
+		if err := new(Reading).Add(p); err == nil {
+			t.Error("a damaged piece was read")
+		}
 	}
 }
