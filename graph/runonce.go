@@ -54,8 +54,8 @@ type RunOutput struct {
 // WriteTrace writes the run's events as JSON lines.
 func (o *RunOutcome) WriteTrace(w io.Writer) error { return trace.WriteJSON(w, o.trace.All()) }
 
-// Text describes the tasks, one line each.
-func (o *RunOutcome) Text() []byte { return taskText(o.trace, o.skipped) }
+// WriteTasks describes the tasks, one line each.
+func (o *RunOutcome) WriteTasks(w io.Writer) error { return writeTasks(w, o.trace, o.skipped) }
 
 // PolicyNamed reads a task order.
 func PolicyNamed(name string) (sim.Policy, error) {
@@ -172,8 +172,8 @@ func (t *Tester) runTest(target *Target, f *plan.File, req *RunRequest) (*TestCo
 	return &test, nil
 }
 
-// taskText describes the tasks of a run in submit order, one line each.
-func taskText(log *trace.Log, skips int) []byte {
+// writeTasks describes the tasks of a run in submit order, one line each.
+func writeTasks(w io.Writer, log *trace.Log, skips int) error {
 	skipped := map[int]bool{}
 	if skips > 0 {
 		for e := range log.All() {
@@ -182,7 +182,8 @@ func taskText(log *trace.Log, skips int) []byte {
 			}
 		}
 	}
-	var b []byte
+	const enough = 32 << 10
+	b := make([]byte, 0, 4<<10)
 	pad := func(from, width int) {
 		for len(b)-from < width {
 			b = append(b, ' ')
@@ -227,9 +228,15 @@ func taskText(log *trace.Log, skips int) []byte {
 		if skipped[s.N] {
 			b = append(b, "  skipped: its predicate was false"...)
 		}
-		b = append(b, '\n')
+		if b = append(b, '\n'); len(b) >= enough {
+			if _, err := w.Write(b); err != nil {
+				return err
+			}
+			b = b[:0]
+		}
 	}
-	return b
+	_, err := w.Write(b)
+	return err
 }
 
 // summary describes the content of a tensor in a line.

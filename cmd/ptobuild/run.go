@@ -121,7 +121,9 @@ func (a *app) run(ctx context.Context, what string, f *runFlags) error {
 		return a.ui.Result(out)
 	}
 	a.ui.Printf("%s  %s, %s\n", out.Target, ui.Plural(out.Tasks, "task"), out.Engine)
-	a.ui.Printf("%s", out.Text())
+	if err := a.ui.Write(out.WriteTasks); err != nil {
+		return err
+	}
 	for _, line := range out.Times.Lines() {
 		a.ui.Printf("  %s\n", line)
 	}

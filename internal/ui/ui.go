@@ -60,6 +60,14 @@ func (u *UI) Printf(format string, args ...any) {
 	fmt.Fprintf(u.Out, format, args...)
 }
 
+// Write writes results that are long.
+func (u *UI) Write(write func(io.Writer) error) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.clear()
+	return write(u.Out)
+}
+
 // Notef writes a line about the command itself, beside its reports.
 func (u *UI) Notef(format string, args ...any) {
 	u.mu.Lock()
