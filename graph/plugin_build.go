@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	osexec "os/exec"
 	"path/filepath"
@@ -28,7 +30,7 @@ type pluginBuilt struct {
 	Output string `json:"output"` // of what it made
 }
 
-func (w *Workspace) buildPlugin(ctx context.Context, c *plugins.Config, p *PluginConfig) *diag.Diagnostic {
+func (w *Workspace) buildPlugin(ctx context.Context, c *plugins.Config, p *PluginConfig) (d *diag.Diagnostic) {
 	fail := func(format string, args ...any) *diag.Diagnostic {
 		return diag.Errorf(plugins.CodeBuild, c.Pos, "plugin "+c.Name+" cannot be built: "+format, args...)
 	}
@@ -51,7 +53,18 @@ func (w *Workspace) buildPlugin(ctx context.Context, c *plugins.Config, p *Plugi
 	if err := os.MkdirAll(filepath.Dir(c.Path), 0o777); err != nil {
 		return fail("%v", unwrapPath(err))
 	}
-	_ = os.Remove(c.Path) // a file that runs can be replaced, but not written to
+	// A file that runs can be replaced, but not written to. What was there is kept until there is something better.
+	before := filepath.Join(filepath.Dir(c.Path), "."+filepath.Base(c.Path)+".before")
+	if err := os.Rename(c.Path, before); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fail("%v", unwrapPath(err))
+	}
+	defer func() {
+		if d != nil {
+			_ = os.Rename(before, c.Path) // there may have been none
+		} else {
+			_ = os.Remove(before)
+		}
+	}()
 	cmd := osexec.CommandContext(ctx, p.Build[0], p.Build[1:]...)
 	cmd.Dir = w.Root
 	out, err := cmd.CombinedOutput()

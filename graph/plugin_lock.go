@@ -83,6 +83,7 @@ func LockPlugins(ctx context.Context, w *Workspace, names []string) (*Pins, diag
 	if d != nil && len(names) > 0 {
 		return nil, diag.List{d} // a lock file that cannot be read is written anew only as a whole
 	}
+	had := f
 	if f == nil {
 		f = &lock.File{}
 	}
@@ -128,6 +129,9 @@ func LockPlugins(ctx context.Context, w *Workspace, names []string) (*Pins, diag
 		if p, ok := w.Config.Plugins[name]; !ok || len(p.Build) > 0 {
 			delete(f.Plugins, name)
 		}
+	}
+	if had == nil && len(f.Plugins) == 0 {
+		return pins, ds // there is nothing to pin
 	}
 	if pins.Changed, err = f.Write(w.Root); err != nil {
 		return nil, diag.List{diag.Errorf(plugins.CodeLock, diag.Span{File: lock.Name}, "cannot be written: %v", unwrapPath(err))}

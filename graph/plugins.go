@@ -2,6 +2,8 @@ package graph
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -78,6 +80,9 @@ func (b *Builder) loadPlugins(ctx context.Context) diag.List {
 			ps = append(ps, at)
 		}
 	}
+	if d := ws.checkPositions(b.pipeline, loaded); d != nil {
+		return diag.List{d}
+	}
 	b.Ops = b.Ops.With(loaded.Ops...)
 	var more diag.List
 	b.pipeline, more = plugins.Arrange(b.pipeline, ps)
@@ -144,6 +149,48 @@ func (p PluginConfig) position(x plugins.Pass) (plugins.Pass, bool) {
 		x.After, x.Before = pos.After, pos.Before
 	}
 	return x, !pos.Off
+}
+
+// checkPositions reports a place in Pto.toml for a pass that its plugin does not have, or beside one that nobody has.
+func (w *Workspace) checkPositions(pipeline []*passes.Pass, loaded *client.Loaded) *diag.Diagnostic {
+	var all []string
+	for _, p := range pipeline {
+		all = append(all, p.Name)
+	}
+	for _, p := range loaded.Passes {
+		all = append(all, p.Name, strings.TrimPrefix(p.Name, p.Plugin+"."))
+	}
+	unknown := func(what, name string, known []string) *diag.Diagnostic {
+		if slices.Contains(known, name) {
+			return nil
+		}
+		d := diag.Errorf(CodeConfig, w.inConfig(name), what, name)
+		switch near := diag.Nearest(name, known); {
+		case near != "":
+			return d.WithHint("did you mean %q?", near)
+		case len(known) == 0:
+			return d.WithHint("it has no passes")
+		}
+		return d.WithHint("there are %s", strings.Join(known, ", "))
+	}
+	for _, plugin := range slices.Sorted(maps.Keys(loaded.About)) {
+		var own []string
+		for _, p := range loaded.About[plugin].Passes {
+			own = append(own, p.Name)
+		}
+		for _, pass := range slices.Sorted(maps.Keys(w.Config.Plugins[plugin].Passes)) {
+			if d := unknown("plugin "+plugin+" has no pass %q", pass, own); d != nil {
+				return d
+			}
+			at := w.Config.Plugins[plugin].Passes[pass]
+			if beside := at.After + at.Before; beside != "" {
+				if d := unknown("pass "+plugin+"."+pass+" cannot stand beside %q, which is no pass", beside, all); d != nil {
+					return d
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // Close ends the plugins, unless they run on for the next round; the builder is of no use after it.
@@ -409,6 +456,13 @@ func (c *Config) checkPlugins(path string, lines []string) diag.List {
 		}
 		if len(p.Build) > 0 && p.Path == "" {
 			bad("it has a build command, but no path").WithHint("give the file that the command makes: path = \".ptobuild/plugins/%s%s\"", PluginPrefix, name)
+		}
+		switch sum, err := hex.DecodeString(p.SHA256); {
+		case p.SHA256 == "":
+		case len(p.Build) > 0:
+			bad("sha256 pins a file that is built here").WithHint("leave one of sha256 and build away: what is built here changes with its sources")
+		case err != nil || len(sum) != sha256.Size:
+			bad("sha256 = %q is no SHA-256: it has 64 hexadecimal digits", p.SHA256)
 		}
 		for _, pass := range slices.Sorted(maps.Keys(p.Passes)) {
 			if x := p.Passes[pass]; x.After != "" && x.Before != "" {

@@ -36,7 +36,7 @@ func (w *Workspace) SourceFiles() ([]string, diag.List) {
 
 // A finder gives what the search for sources asks of the file system.
 type finder struct {
-	list  func(dir string) ([]string, error) // subfolders, which end in a slash, and Python files
+	list  func(dir string) ([]string, error) // subfolders, which end in a slash, Python files, and Pto.toml
 	isDSL func(file string) (bool, error)
 }
 
@@ -81,20 +81,32 @@ func (w *Workspace) findSources(f finder) ([]string, diag.List) {
 	return slices.Compact(files), ds
 }
 
-// walk calls visit for the Python files in and below a folder, at most depth folders deep (-1: all).
+// walk calls visit for the Python files in and below a folder, at most depth folders deep (-1: all). Folders below it that are workspaces of their own are
+// left out.
 func walk(f finder, dir string, depth int, visit func(file string) error) error {
 	names, err := f.list(dir)
 	if err != nil {
 		return err
 	}
+	return walkNames(f, dir, names, depth, visit)
+}
+
+func walkNames(f finder, dir string, names []string, depth int, visit func(file string) error) error {
 	for _, n := range names {
 		sub, isDir := strings.CutSuffix(n, "/")
+		var err error
 		switch p := path.Join(dir, sub); {
+		case n == ConfigName:
 		case !isDir:
 			err = visit(p)
 		case depth != 0:
-			if err = walk(f, p, depth-1, visit); errors.Is(err, fs.ErrNotExist) {
-				err = nil // it went away meanwhile
+			below, failed := f.list(p)
+			switch {
+			case errors.Is(failed, fs.ErrNotExist): // it went away meanwhile
+			case failed != nil:
+				err = failed
+			case !slices.Contains(below, ConfigName):
+				err = walkNames(f, p, below, depth-1, visit)
 			}
 		}
 		if err != nil {
@@ -118,7 +130,7 @@ func (w *Workspace) list(dir string) ([]string, error) {
 			if !skipDir(n) {
 				names = append(names, n+"/")
 			}
-		case !strings.HasSuffix(n, ".py"):
+		case !strings.HasSuffix(n, ".py") && n != ConfigName:
 		case e.Type().IsRegular():
 			names = append(names, n)
 		case e.Type()&fs.ModeSymlink != 0:

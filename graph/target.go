@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/ptobuild/ptobuild/cache"
 	"github.com/ptobuild/ptobuild/codegen/pack"
@@ -30,7 +31,7 @@ func (r *round) target(src *sourceNow, u *unitNow, i int) (Outcome, diag.List) {
 	case t.Key != key.Hash && t.Changed != "":
 		why = "changed: " + t.Changed
 	case t.Key != key.Hash:
-		why = "ptobuild itself, a plugin or a setting changed"
+		why = beyondSources(slices.Compact(slices.Sorted(slices.Values(slices.Concat(t.Plugins, r.b.passPlugins)))))
 	case t.Moved:
 		why = "it moved in its source"
 	default:

@@ -78,7 +78,7 @@ func (r *round) stale(u *state.Unit, v *variant) string {
 		return "its last build did not end well, or was not asked for it"
 	}
 	if u.Key != r.unitKey(v, u.Env, u.Plugins) {
-		return "ptobuild itself, a plugin or a setting changed"
+		return beyondSources(u.Plugins)
 	}
 	for _, i := range u.Inputs {
 		if !r.files.same(int(i)) {
@@ -91,6 +91,17 @@ func (r *round) stale(u *state.Unit, v *variant) string {
 		}
 	}
 	return ""
+}
+
+// beyondSources says what else may have changed for something that uses plugins.
+func beyondSources(plugins []string) string {
+	switch len(plugins) {
+	case 0:
+		return "ptobuild itself or a setting changed"
+	case 1:
+		return "plugin " + plugins[0] + ", ptobuild itself or a setting changed"
+	}
+	return "one of the plugins " + strings.Join(plugins, ", ") + ", ptobuild itself or a setting changed"
 }
 
 // recallUnit gives a unit as it was loaded before from the same files, nil when it never was.

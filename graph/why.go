@@ -3,6 +3,7 @@ package graph
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ptobuild/ptobuild/graph/state"
 )
@@ -111,7 +112,11 @@ func generateWhy(t *state.Target) string {
 	case t.Key == (state.Digest{}):
 		return "the last build of it had errors"
 	case t.Ran&state.Passes != 0 && t.Ran&state.Generate == 0:
-		return "what the C++ depends on stayed the same: kernels changed only inside"
+		const same = "what the C++ depends on stayed the same"
+		if strings.HasPrefix(t.Why, "changed: ") {
+			return same + ": kernels changed only inside"
+		}
+		return same
 	}
 	return t.Why
 }

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"text/template"
 
@@ -71,7 +70,7 @@ func (a *app) newGoPlugin(name, dir, sdk string) error {
 	if bi, ok := debug.ReadBuildInfo(); ok && strings.HasPrefix(bi.Main.Version, "v") {
 		version = bi.Main.Version
 	}
-	data := map[string]string{"Name": name, "Version": version, "SDK": ""}
+	data := map[string]string{"Name": name, "Version": version, "SDK": "", "Mod": ""}
 	if sdk != "" {
 		abs, err := filepath.Abs(sdk)
 		if err != nil {
@@ -80,16 +79,17 @@ func (a *app) newGoPlugin(name, dir, sdk string) error {
 		data["SDK"] = abs
 	}
 	s := skeleton{dir: dir, data: data}
-	names := []string{"Pto.toml", "example.py", "go.mod", "main.go", "main_test.go"}
-	steps := "    go mod tidy                fetch the SDK\n"
-	if moduleAbove(dir) {
-		names = slices.DeleteFunc(names, func(n string) bool { return n == "go.mod" })
-		steps = ""
+	names := []string{"Pto.toml", "example.py", "main.go", "main_test.go"}
+	var steps []step
+	if !moduleAbove(dir) { // otherwise it is a package of that module
+		data["Mod"] = "go.mod"
+		names = append(names, "go.mod")
+		steps = append(steps, step{"go mod tidy", "fetch the SDK"})
 	}
 	for _, n := range names {
 		s.add(n, "_plugin/"+n+".tmpl")
 	}
-	return a.madePlugin(&s, steps+"    go test                    try the op without ptobuild\n", name)
+	return a.madePlugin(&s, append(steps, step{"go test", "try the op without ptobuild"}), name)
 }
 
 func (a *app) newPythonPlugin(name, dir string) error {
@@ -101,10 +101,14 @@ func (a *app) newPythonPlugin(name, dir string) error {
 		text, err := python.Files.ReadFile(n)
 		s.write("src/"+n, text, err)
 	}
-	return a.madePlugin(&s, "", name)
+	return a.madePlugin(&s, nil, name)
 }
 
-func (a *app) madePlugin(s *skeleton, steps, name string) error {
+// step is a command to go on with, and what it does.
+type step struct{ command, does string }
+
+func (a *app) madePlugin(s *skeleton, steps []step, name string) error {
+	s.write(".gitignore", []byte("/.ptobuild/\n/build/\n"), nil)
 	if s.err != nil {
 		return diag.Errorf(graph.CodeOutput, diag.Span{File: s.dir}, "cannot make the plugin: %v", s.err)
 	}
@@ -117,9 +121,34 @@ func (a *app) madePlugin(s *skeleton, steps, name string) error {
 	for _, f := range s.made {
 		a.ui.Printf("made %s\n", filepath.Join(s.dir, f))
 	}
-	a.ui.Printf("\nNow, in that folder:\n%s    ptobuild test              build the plugin and run the example that uses it\n"+
-		"    ptobuild plugin test %s    see whether it keeps the rules\n", steps, name)
-	return nil
+	steps = append(steps, step{"ptobuild test", "build the plugin and run the example that uses it"}, step{"ptobuild plugin test " + name, "see whether it keeps the rules"})
+	width := 0
+	for _, x := range steps {
+		width = max(width, len(x.command))
+	}
+	a.ui.Printf("\nNow, in that folder:\n")
+	for _, x := range steps {
+		a.ui.Printf("    %-*s  %s\n", width, x.command, x.does)
+	}
+	return a.tellOuter(s.dir, name)
+}
+
+// tellOuter says how the workspace around a new plugin, if there is one, takes it.
+func (a *app) tellOuter(dir, name string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	outer, ds := graph.Open(filepath.Dir(dir))
+	if ds.HasErrors() {
+		return nil
+	}
+	rel, err := filepath.Rel(outer.Root, dir)
+	if err == nil {
+		a.ui.Printf("\nThe folder is a workspace of its own. To use what it builds in the one around it, add to %s:\n    [plugins.%s]\n    path = %q\n",
+			filepath.Join(outer.Root, graph.ConfigName), name, filepath.ToSlash(filepath.Join(rel, ".ptobuild", "plugins", graph.PluginPrefix+name)))
+	}
+	return err
 }
 
 // skeleton writes the files of a new plugin.

@@ -125,7 +125,10 @@ func (c *Client) Close() error {
 		_ = os.RemoveAll(c.folder) // a helper that was killed did not
 		close(done)
 	}()
-	const patience = 5 * time.Second // plugins get 2 s to end by themselves
+	patience := 5 * time.Second // plugins get 2 s to end by themselves
+	if c.ctx.Err() != nil {
+		patience = 200 * time.Millisecond // whoever stopped the command does not wait for one that hangs
+	}
 	select {
 	case <-done:
 	case <-time.After(patience):

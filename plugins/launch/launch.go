@@ -94,7 +94,11 @@ func CheckFile(c *plugins.Config) *diag.Diagnostic {
 		return fail("cannot be read: "+reason(err), "check its permissions")
 	}
 	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || st.Mode()&0o111 == 0 {
+	st, err := f.Stat()
+	if err == nil && st.IsDir() {
+		return fail("is a folder", "give the executable that its build command makes")
+	}
+	if err != nil || !st.Mode().IsRegular() || st.Mode()&0o111 == 0 {
 		return fail("is not an executable file", "chmod +x it, or correct path in [plugins."+c.Name+"]")
 	}
 	return nil
