@@ -1,7 +1,6 @@
 package plugins
 
 import (
-	"encoding/gob"
 	"errors"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -11,11 +10,11 @@ import (
 	"github.com/ptobuild/ptobuild/plugins/template"
 )
 
-// The pipe between client and ptobuild-plugin-host: a gob stream each way, which frames its messages itself. The client begins with a Hello, the helper
-// answers with a HelloReply; then come Requests and, in any order, one Response each. The helper ends when its input ends.
+// The messages between client and ptobuild-plugin-host (see Pipe). The client begins with a Hello, the helper answers with a HelloReply; then come Requests and, in
+// any order, one Response each. The helper ends when its input ends.
 
 // PipeVersion is the version of these messages. Both programs are built together; a helper that was left behind by an upgrade says so.
-const PipeVersion = 4
+const PipeVersion = 5
 
 // Hello is the first message to the helper.
 type Hello struct {
@@ -153,11 +152,6 @@ type RunResponse struct {
 type Note struct {
 	At   diag.Span
 	Text string
-}
-
-func init() {
-	gob.Register(ir.DType(0)) // values of ops.Kwarg.Default
-	gob.Register(ir.Enum{})
 }
 
 // callsName is the function that carries calls.

@@ -5,7 +5,6 @@ package client
 
 import (
 	"context"
-	"encoding/gob"
 	"errors"
 	"io"
 	"io/fs"
@@ -46,7 +45,7 @@ type Client struct {
 	mu        sync.Mutex // of what follows
 	cmd       *exec.Cmd
 	in        io.WriteCloser
-	enc       *gob.Encoder
+	pipe      *plugins.Pipe
 	out       io.Closer
 	ended     chan struct{} // closed when the helper's output ended, and with it the plugin that was launched here
 	next      uint64
@@ -171,8 +170,8 @@ func (c *Client) call(r *plugins.Request) (*plugins.Response, error) {
 	c.next++
 	r.ID = c.next
 	c.waiting[r.ID] = answer
-	err := c.enc.Encode(r)
-	ended := c.ended
+	err := c.pipe.SendRequest(r)
+	ended, in := c.ended, c.in
 	c.mu.Unlock()
 	if err == nil {
 		select {
@@ -190,6 +189,9 @@ func (c *Client) call(r *plugins.Request) (*plugins.Response, error) {
 			default:
 			}
 		}
+	} else {
+		_ = in.Close()
+		<-ended // whoever sees its end says why
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -219,10 +221,19 @@ func (c *Client) notStarted(err error) *diag.Diagnostic {
 }
 
 // read hands out responses until the helper ends.
-func (c *Client) read(dec *gob.Decoder) {
+func (c *Client) read() {
+	var reply plugins.HelloReply
+	if err := c.pipe.Receive(&reply); err != nil || reply.Version != plugins.PipeVersion {
+		c.mu.Lock()
+		if c.broken == nil {
+			c.broken = c.lost("is not of the same version as this ptobuild").WithHint("install both from one release: go install ./cmd/...")
+		}
+		c.mu.Unlock()
+		return
+	}
 	for {
 		resp := new(plugins.Response)
-		if dec.Decode(resp) != nil {
+		if c.pipe.ReceiveResponse(resp) != nil {
 			return
 		}
 		c.mu.Lock()

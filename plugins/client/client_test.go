@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/gob"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -531,7 +530,7 @@ func TestHelper(t *testing.T) {
 
 // fakeHelper answers in a wrong way.
 func fakeHelper(how string) {
-	dec, enc := gob.NewDecoder(os.Stdin), gob.NewEncoder(os.Stdout)
+	pipe := plugins.NewPipe(os.Stdin, os.Stdout)
 	check := func(err error) {
 		if err == io.EOF {
 			os.Exit(0)
@@ -541,15 +540,15 @@ func fakeHelper(how string) {
 		}
 	}
 	var hello plugins.Hello
-	check(dec.Decode(&hello))
+	check(pipe.Receive(&hello))
 	version := plugins.PipeVersion
 	if how == "version" {
 		version = 99
 	}
-	check(enc.Encode(plugins.HelloReply{Version: version}))
+	check(pipe.Send(plugins.HelloReply{Version: version}))
 	for {
 		var r plugins.Request
-		check(dec.Decode(&r))
+		check(pipe.ReceiveRequest(&r))
 		resp := &plugins.Response{ID: r.ID}
 		switch {
 		case how == "end":
@@ -564,7 +563,7 @@ func fakeHelper(how string) {
 		case strings.Contains(how, ": "):
 			answerBatch(how, &r, resp)
 		}
-		check(enc.Encode(resp))
+		check(pipe.SendResponse(resp))
 	}
 }
 

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"encoding/gob"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,7 +77,7 @@ func (c *Client) tell(r *plugins.Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cmd != nil && c.broken == nil {
-		_ = c.enc.Encode(r) // a helper that is gone is noticed by the next call
+		_ = c.pipe.SendRequest(r) // a helper that is gone is noticed by the next call
 	}
 }
 
@@ -122,22 +121,12 @@ func (c *Client) start(first string) (failed *diag.Diagnostic) {
 		_ = out.Close()
 		return c.notStarted(err)
 	}
-	enc, dec := gob.NewEncoder(in), gob.NewDecoder(out)
-	var reply plugins.HelloReply
-	err = enc.Encode(hello)
-	if err == nil {
-		err = dec.Decode(&reply)
-	}
-	if err != nil || reply.Version != plugins.PipeVersion {
-		_ = in.Close()
-		_ = out.Close()
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		return c.lost("is not of the same version as this ptobuild").WithHint("install both from one release: go install ./cmd/...")
-	}
-	c.cmd, c.in, c.enc, c.out, c.ended = cmd, in, enc, out, make(chan struct{})
+	// The answer to the greeting is read when the first request is on its way already.
+	c.cmd, c.in, c.out, c.pipe, c.ended = cmd, in, out, plugins.NewPipe(out, in), make(chan struct{})
+	_ = c.pipe.Send(hello) // an error will come back with the first request
 	go func() {
-		c.read(dec)
+		c.read()
+		_ = cmd.Process.Kill() // it may have sent what it must not
 		if l != nil {
 			l.end()
 		}

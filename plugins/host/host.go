@@ -6,6 +6,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,9 +77,17 @@ func (p *Plugin) Describe(ctx context.Context) (*plugins.Description, error) {
 	d := &plugins.Description{}
 	err := p.call(ctx, what, func(ctx context.Context, c *process) error {
 		*d = c.about
-		d.PID = c.runner.process.Pid
+		d.PID = c.runner.pid
+		var described *proto.DescribeResponse
+		var failed error
+		both := make(chan struct{})
+		go func() { // at the same time: a start waits for both
+			defer close(both)
+			described, failed = c.passes.Describe(ctx, &proto.DescribeRequest{})
+		}()
 		specs, err := c.ops.Specs(ctx, &proto.SpecsRequest{})
-		if err != nil {
+		<-both
+		if err = cmp.Or(err, failed); err != nil {
 			return err
 		}
 		for _, m := range specs.Ops {
@@ -89,10 +98,6 @@ func (p *Plugin) Describe(ctx context.Context) (*plugins.Description, error) {
 			can := m.Can()
 			can.Verify, can.Emit, can.Evaluate = can.Verify && c.can(plugins.CanVerify), can.Emit && c.can(plugins.CanEmit), can.Evaluate && c.can(plugins.CanEvaluate)
 			d.Ops, d.Can = append(d.Ops, s), append(d.Can, can)
-		}
-		described, err := c.passes.Describe(ctx, &proto.DescribeRequest{})
-		if err != nil {
-			return err
 		}
 		for _, m := range described.Passes {
 			x, err := m.Pass()

@@ -17,10 +17,11 @@ import (
 // execRunner holds the process of a plugin. Unlike go-plugin's own runner it starts it as package launch says, or holds one that the client launched.
 type execRunner struct {
 	name           string
-	start          func() (*os.Process, error)
+	start          func() (pid int, err error)
 	wait           func() string // until it is gone; gives how it ended
+	kill           func() error
 	stdout, stderr io.ReadCloser
-	process        *os.Process   // nil before the start
+	pid            int           // 0 before the start
 	ended          chan struct{} // closed when the process is gone
 
 	mu    sync.Mutex
@@ -39,10 +40,13 @@ func newRunner(cmd *exec.Cmd, memory int64, said io.Writer) (*execRunner, error)
 	}
 	return &execRunner{
 		name: cmd.Path, stdout: quiet(stdout, said), stderr: stderr, ended: make(chan struct{}),
-		start: func() (*os.Process, error) {
-			err := launch.Start(cmd, memory)
-			return cmd.Process, err
+		start: func() (int, error) {
+			if err := launch.Start(cmd, memory); err != nil {
+				return 0, err
+			}
+			return cmd.Process.Pid, nil
 		},
+		kill: func() error { return launch.Kill(cmd.Process) },
 		wait: func() string {
 			_ = cmd.Wait() // the state says how
 			return cmd.ProcessState.String()
@@ -61,8 +65,15 @@ type launched struct {
 func (l *launched) runner(c *plugins.Config, said io.Writer) *execRunner {
 	return &execRunner{
 		name: c.Path, stdout: quiet(l.stdout, said), stderr: l.stderr, ended: make(chan struct{}),
-		start: func() (*os.Process, error) { return os.FindProcess(l.PID) },
+		start: func() (int, error) { return l.PID, nil },
 		wait:  func() string { return <-l.ended },
+		kill: func() error {
+			p, err := os.FindProcess(l.PID) // only now: the first handle of a process costs half a millisecond
+			if err != nil {
+				return err
+			}
+			return launch.Kill(p)
+		},
 	}
 }
 
@@ -97,7 +108,7 @@ func quiet(stdout io.ReadCloser, said io.Writer) io.ReadCloser {
 const maxLine = 64 << 10
 
 func (r *execRunner) Start(context.Context) (err error) {
-	r.process, err = r.start()
+	r.pid, err = r.start()
 	return err
 }
 
@@ -118,10 +129,15 @@ func (r *execRunner) exit() string {
 }
 
 func (r *execRunner) Kill(context.Context) error {
-	if r.process == nil {
+	select {
+	case <-r.ended:
+		return nil
+	default:
+	}
+	if r.pid == 0 {
 		return nil
 	}
-	return launch.Kill(r.process)
+	return r.kill()
 }
 
 func (r *execRunner) Stdout() io.ReadCloser           { return r.stdout }
@@ -130,10 +146,10 @@ func (r *execRunner) Name() string                    { return r.name }
 func (r *execRunner) Diagnose(context.Context) string { return "" }
 
 func (r *execRunner) ID() string {
-	if r.process == nil {
+	if r.pid == 0 {
 		return ""
 	}
-	return strconv.Itoa(r.process.Pid)
+	return strconv.Itoa(r.pid)
 }
 
 func (r *execRunner) PluginToHost(network, address string) (string, string, error) {

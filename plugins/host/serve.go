@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/gob"
 	"fmt"
 	"io"
 	"sync"
@@ -12,14 +11,14 @@ import (
 	"github.com/ptobuild/ptobuild/plugins/launch"
 )
 
-// Serve answers a client (package plugins, message.go) until in ends, then ends all plugins.
+// Serve answers a client (plugins.Pipe) until in ends, then ends all plugins.
 func Serve(in io.Reader, out io.Writer) error {
-	dec, enc := gob.NewDecoder(in), gob.NewEncoder(out)
+	pipe := plugins.NewPipe(in, out)
 	var hello plugins.Hello
-	if err := dec.Decode(&hello); err != nil {
+	if err := pipe.Receive(&hello); err != nil {
 		return fmt.Errorf("reading the first message: %w", err)
 	}
-	if err := enc.Encode(plugins.HelloReply{Version: plugins.PipeVersion}); err != nil {
+	if err := pipe.Send(plugins.HelloReply{Version: plugins.PipeVersion}); err != nil {
 		return err
 	}
 	if hello.Version != plugins.PipeVersion {
@@ -32,11 +31,11 @@ func Serve(in io.Reader, out io.Writer) error {
 	}
 	var err error
 	ctx, cancel := context.WithCancel(context.Background())
-	var mu sync.Mutex // of enc
+	var mu sync.Mutex // of sending
 	var wg sync.WaitGroup
 	for {
 		var r plugins.Request
-		if err = dec.Decode(&r); err != nil {
+		if err = pipe.ReceiveRequest(&r); err != nil {
 			break
 		}
 		if r.Exit != nil {
@@ -47,7 +46,7 @@ func Serve(in io.Reader, out io.Writer) error {
 			resp := h.answer(ctx, &r)
 			mu.Lock()
 			defer mu.Unlock()
-			_ = enc.Encode(resp) // a client that is gone no longer waits
+			_ = pipe.SendResponse(resp) // a client that is gone no longer waits
 		})
 	}
 	close(exited)
