@@ -30,6 +30,8 @@ type bridge struct {
 	u32s    chunk[uint32] // shapes, strides and indices, which stay with the runtime
 	infos   chunk[sim.CreateInfo]
 
+	object uintptr // the loaded orchestration
+
 	site     sim.Site // of the last call but scope ends
 	file     *byte    // the file name of that call, and what it says
 	name     string
@@ -75,13 +77,21 @@ func (b *bridge) at(c *cCommand) sim.Site {
 	if k := c.line & 63; b.lines[k] == c.line && c.line > 0 {
 		at = b.places[k]
 	} else if b.isSource {
-		if s, ok := place(b.req.Lines, c.line); ok {
-			at = s
-		}
+		at = b.place(at)
 		b.places[k], b.lines[k] = at, c.line
 	}
 	if c.op != opScopeEnd { // scopes also end while an exception leaves them
 		b.site = at
+	}
+	return at
+}
+
+// place is the DSL place of a C++ line when the C++ is ours.
+func (b *bridge) place(at sim.Site) sim.Site {
+	if at.File == b.req.Source {
+		if s, ok := place(b.req.Lines, at.Line); ok {
+			return s
+		}
 	}
 	return at
 }
@@ -180,6 +190,11 @@ func (b *bridge) do(c *cCommand, r reader) {
 		case opFatal:
 			b.rt.ReportFatal(int(c.number), message, at)
 		case opMisuse:
+			if faultCode(c.number) == CodeException {
+				if here := thrown(b.object, b.req.Object, "pto_run"); here.IsValid() {
+					at = b.place(here)
+				}
+			}
 			b.fail(sim.InvalidArgs, "misuse", diag.Errorf(faultCode(c.number), at, "%s", message).WithHint("%s", hint))
 		case opLog:
 			fmt.Fprint(os.Stderr, logText(c.number, at, message))

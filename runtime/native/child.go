@@ -221,6 +221,7 @@ func (b *bridge) run(obj *object, s exec.Schedule) (*result, *diag.Diagnostic) {
 	if job.Inspect == nil { // which may look at the whole trace
 		rt.Trace().Full = b.onTrace
 	}
+	b.object = obj.handle
 	b.start(rt)
 	tensors, err := b.handles.take(len(entry))
 	if err != nil {

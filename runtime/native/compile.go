@@ -33,7 +33,7 @@ type Toolchain struct {
 // flags make a position-independent shared object whose only exports are the entry points of the header: one that exports inline functions of the C++
 // library can be bound to by that library, and is then never unloaded. Optimisation is low: orchestration code is
 // executed once, so compile time is what a user waits for. Narrowing in generated braces is legal in older emitters. Hand-written code may throw.
-var flags = append(slices.Clip(compileFlags), "-shared", "-Wl,-z,defs", "-Wl,--version-script="+exportsName)
+var flags = append(slices.Clip(compileFlags), "-shared", "-Wl,-z,defs", "-Wl,--wrap=__cxa_throw", "-Wl,--version-script="+exportsName)
 
 var compileFlags = []string{"-std=c++17", "-O1", "-g1", "-fPIC", "-fvisibility=hidden", "-ffile-prefix-map=.=", "-Wno-narrowing"}
 
@@ -43,7 +43,7 @@ var staticFlags = []string{"-static-libstdc++", "-static-libgcc", "-Wl,--gc-sect
 
 const (
 	exportsName = "exports.map"
-	exports     = "{ global: pto_bind; pto_expected_args; pto_run; local: *; };\n"
+	exports     = "{ global: pto_bind; pto_expected_args; pto_run; pto_thrown; local: *; };\n"
 )
 
 // FindToolchain resolves the compiler: the named one, else g++, else clang++. What it finds out about the compiler is kept in the store, and so is its

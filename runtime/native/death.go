@@ -131,11 +131,10 @@ func (d *death) line() diag.Span {
 		return diag.Span{}
 	}
 	file, line := sourceLine(d.engine.Object, "pto_run", pc-uint64(d.progress.run.Load()))
-	switch {
-	case line == 0 || file != d.engine.Source: // in a header: the call says more
+	if line == 0 {
 		return diag.Span{}
 	}
-	if s, ok := place(d.engine.Lines, line); ok {
+	if s, ok := place(d.engine.Lines, line); ok && file == d.engine.Source {
 		return s
 	}
 	return diag.Span{File: file, Line: line, Col: 1}

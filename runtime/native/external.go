@@ -19,6 +19,7 @@ import (
 type externals struct {
 	inner   sim.KernelRunner
 	funcs   map[int32]uintptr // pto_kernel of each C++ kernel
+	loaded  map[int32]loadedKernel
 	names   []string
 	params  argNames
 	p       *kernelProgress // these kernels run on one thread
@@ -36,6 +37,11 @@ type externals struct {
 	probing      bool // calls are repeated, see probe
 	habits       map[int32]*kernelHabits
 	after, other []byte // scratch of probe
+}
+
+type loadedKernel struct {
+	handle uintptr
+	path   string
 }
 
 // Positions in the argument block (spec: runtime 3.2), and what the last two point to; the structs are those of kernel/intrinsic.h.
@@ -63,7 +69,7 @@ type globalContext struct {
 
 // loadKernels loads the C++ kernels of a request.
 func loadKernels(req *request, prog *ir.Program, p *progress, inner sim.KernelRunner) (*externals, *diag.Diagnostic) {
-	x := &externals{inner: inner, funcs: map[int32]uintptr{}, names: exec.KernelNames(req.Kernels), params: exec.KernelParams(prog, req.Kernels), p: &p.kernels[0], habits: map[int32]*kernelHabits{}, forget: req.Forget}
+	x := &externals{inner: inner, funcs: map[int32]uintptr{}, loaded: map[int32]loadedKernel{}, names: exec.KernelNames(req.Kernels), params: exec.KernelParams(prog, req.Kernels), p: &p.kernels[0], habits: map[int32]*kernelHabits{}, forget: req.Forget}
 	x.args[localArg] = int64(uintptr(unsafe.Pointer(&x.local)))
 	x.args[globalArg] = int64(uintptr(unsafe.Pointer(&x.global)))
 	for i := range x.handles {
@@ -78,7 +84,7 @@ func loadKernels(req *request, prog *ir.Program, p *progress, inner sim.KernelRu
 		if err != nil {
 			return nil, diag.Errorf(CodeLoad, diag.Span{File: k.Source}, "the compiled kernel '%s' has no %s", x.name(k.ID), kernelSymbol).WithHint(objectHint)
 		}
-		x.funcs[int32(k.ID)] = f
+		x.funcs[int32(k.ID)], x.loaded[int32(k.ID)] = f, loadedKernel{h, k.Path}
 	}
 	return x, nil
 }
@@ -166,13 +172,14 @@ func (x *externals) call(f uintptr, m *sim.Memory, c *sim.KernelCall) error {
 	if !x.forget {
 		x.effects = append(x.effects, ws)
 	}
-	switch int32(how) {
-	case kernelOK:
+	if int32(how) == kernelOK {
 		return x.judge(c, ws, run)
-	case kernelThrew:
-		return diag.Errorf(CodeException, diag.Span{}, "a C++ exception left it: %s", text(&x.text[0])).WithHint("a kernel must not throw; check its arguments in the orchestration")
 	}
-	return diag.Errorf(CodeException, diag.Span{}, "a C++ exception left it").WithHint("a kernel must not throw; check its arguments in the orchestration")
+	what := "a C++ exception left it"
+	if int32(how) == kernelThrew {
+		what += ": " + text(&x.text[0])
+	}
+	return diag.Errorf(CodeException, thrown(x.loaded[c.Kernel].handle, x.loaded[c.Kernel].path, kernelSymbol), "%s", what).WithHint("a kernel must not throw; check its arguments in the orchestration")
 }
 
 // judge looks at what a call did besides its results.

@@ -149,8 +149,8 @@ func TestExternalKernelFailures(t *testing.T) {
 		{"abort", "(void)p; abort();", CodeCrash, "kernel 'bad' of task 0, block 0 of 1, died of SIGABRT", false},
 		{"exit", "(void)p; exit(0);", CodeCrash, "kernel 'bad' of task 0, block 0 of 1, ended the process: it called exit(0)", false},
 		{"endless", "for (;;) *(volatile float*)p = 1;", CodeHang, "kernel 'bad' of task 0, block 0 of 1, did not end within 300ms", false},
-		{"exception", "(void)p; throw std::runtime_error(\"odd shape\");", CodeException, "a C++ exception left it: odd shape", false},
-		{"other", "(void)p; throw 3;", CodeException, "a C++ exception left it", false},
+		{"exception", "(void)p;\n «» throw std::runtime_error(\"odd shape\");", CodeException, "a C++ exception left it: odd shape", true},
+		{"other", "(void)p;\n «» throw 3;", CodeException, "a C++ exception left it", true},
 	}
 	src := "#include <stdexcept>\n#include <stdlib.h>\n#include \"tensor.h\"\n"
 	lines := make([]int32, len(cases))

@@ -45,15 +45,23 @@ var (
 	// Kernel sources of the reference runtime are C++23 that compiles as C++20; their core macros choose what a source contains.
 	kernelFlags = []string{"-std=gnu++20", "-D__CPU_SIM", "-DPTO_CPU_MAX_THREADS=1", "-DNDEBUG", "-D__gm__=", "-D__aicore__=", "-D__global__=", "-Wno-macro-redefined", "-Wno-ignored-attributes"}
 	// Kernels are what runs, so they are optimised.
-	kernelObjectFlags = []string{"-std=gnu++20", "-O2", "-g1", "-fPIC", "-shared", "-fvisibility=hidden", "-w", "-Wl,-z,defs",
+	kernelObjectFlags = []string{"-std=gnu++20", "-O2", "-g1", "-fPIC", "-shared", "-fvisibility=hidden", "-w", "-Wl,-z,defs", "-Wl,--wrap=__cxa_throw",
 		"-Wl,--version-script=" + exportsName, "-x", "c++-cpp-output"}
 )
 
 const (
-	kernelExports = "{ global: pto_kernel; local: *; };\n"
+	kernelExports = "{ global: pto_kernel; pto_thrown; local: *; };\n"
 	// guard calls the kernel; an exception that leaves it becomes text. The compiler must not see which function it calls: it would drop the call of
-	// one that can only crash.
+	// one that can only crash. The rest is that of entry.cpp: where an exception came from.
 	guard = `
+extern "C" __attribute__((visibility("default"))) void* pto_thrown[16] = {};
+extern "C" __attribute__((weak)) int pto_backtrace(void**, int) __asm__("backtrace");
+extern "C" [[noreturn]] void __real___cxa_throw(void*, void*, void (*)(void*));
+extern "C" [[noreturn]] void __wrap___cxa_throw(void* exception, void* type, void (*destroy)(void*)) {
+    __builtin_memset(pto_thrown, 0, sizeof pto_thrown);
+    if (pto_backtrace) pto_backtrace(pto_thrown, sizeof pto_thrown / sizeof *pto_thrown);
+    __real___cxa_throw(exception, type, destroy);
+}
 extern "C" void kernel_entry(long*);
 extern "C" __attribute__((visibility("default"))) int pto_kernel(long* args, char* text, unsigned long size) {
     void (*volatile entry)(long*) = kernel_entry;

@@ -4,10 +4,18 @@ import (
 	"bytes"
 	"debug/dwarf"
 	"debug/elf"
+	"os"
 	"path"
+	"slices"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
 )
 
-// sourceLine finds the source line of the instruction that lies delta bytes after a symbol of a shared object: where user code died.
+// sourceLine finds the line of user code for the instruction that lies delta bytes after a symbol of a shared object: where it died. Of code of others that was inlined,
+// such as that of the C++ library, it is the line that calls it.
 func sourceLine(object []byte, symbol string, delta uint64) (file string, line int32) {
 	f, err := elf.NewFile(bytes.NewReader(object))
 	if err != nil {
@@ -40,13 +48,90 @@ func sourceLine(object []byte, symbol string, delta uint64) (file string, line i
 	if err != nil || lines == nil {
 		return "", 0
 	}
-	var e dwarf.LineEntry
-	if lines.SeekPC(at, &e) != nil || e.File == nil {
+	dir, _ := unit.Val(dwarf.AttrCompDir).(string)
+	users := func(f *dwarf.LineFile) (string, bool) {
+		if f == nil {
+			return "", false
+		}
+		name := f.Name
+		if dir != "" && len(name) > len(dir) && name[:len(dir)] == dir {
+			name = name[len(dir)+1:]
+		}
+		name = path.Clean(name)
+		return name, !path.IsAbs(name) && name[0] != '<' && path.Base(name) != apiHeader
+	}
+	if row, ok := rowOf(lines, at); !ok {
 		return "", 0
+	} else if name, ok := users(row.File); ok {
+		return name, int32(row.Line)
 	}
-	name := e.File.Name
-	if dir, _ := unit.Val(dwarf.AttrCompDir).(string); dir != "" && len(name) > len(dir) && name[:len(dir)] == dir {
-		name = name[len(dir)+1:]
+	files := lines.Files()
+	for _, call := range slices.Backward(inlinedAt(d, units, at)) {
+		n, _ := call.Val(dwarf.AttrCallFile).(int64)
+		line, _ := call.Val(dwarf.AttrCallLine).(int64)
+		if n < 0 || int(n) >= len(files) {
+			continue
+		}
+		if name, ok := users(files[n]); ok {
+			return name, int32(line)
+		}
 	}
-	return path.Clean(name), int32(e.Line)
+	return "", 0
+}
+
+// rowOf finds the row of an instruction. The sequences of a table are in no order, which LineReader.SeekPC needs.
+func rowOf(lines *dwarf.LineReader, at uint64) (row dwarf.LineEntry, ok bool) {
+	var e dwarf.LineEntry
+	for before := (dwarf.LineEntry{EndSequence: true}); lines.Next(&e) == nil; before = e {
+		if !before.EndSequence && before.Address <= at && at < e.Address {
+			return before, true
+		}
+	}
+	return row, false
+}
+
+// inlinedAt are the inlined calls that an instruction is part of, outermost first. The reader stands behind the entry of the unit.
+func inlinedAt(d *dwarf.Data, r *dwarf.Reader, at uint64) (calls []*dwarf.Entry) {
+	for {
+		e, err := r.Next()
+		if err != nil || e == nil || e.Tag == dwarf.TagCompileUnit {
+			return calls
+		}
+		switch e.Tag {
+		case dwarf.TagSubprogram, dwarf.TagInlinedSubroutine, dwarf.TagLexDwarfBlock:
+			ranges, err := d.Ranges(e)
+			in := err == nil && slices.ContainsFunc(ranges, func(r [2]uint64) bool { return r[0] <= at && at < r[1] })
+			if in && e.Tag == dwarf.TagInlinedSubroutine {
+				calls = append(calls, e)
+			}
+			if !in {
+				r.SkipChildren()
+			}
+		}
+	}
+}
+
+// thrown says where the exception that was thrown last in a shared object comes from: the first of its return addresses that lies in user code.
+func thrown(handle uintptr, object, symbol string) diag.Span {
+	addr, err := purego.Dlsym(handle, "pto_thrown")
+	if err != nil {
+		return diag.Span{}
+	}
+	base, err := purego.Dlsym(handle, symbol)
+	if err != nil {
+		return diag.Span{}
+	}
+	text, err := os.ReadFile(object)
+	if err != nil {
+		return diag.Span{}
+	}
+	for _, pc := range *(*[16]uintptr)(*(*unsafe.Pointer)(unsafe.Pointer(&addr))) {
+		if pc == 0 {
+			break
+		}
+		if file, line := sourceLine(text, symbol, uint64(pc-1-base)); line > 0 {
+			return diag.Span{File: file, Line: line, Col: 1}
+		}
+	}
+	return diag.Span{}
 }

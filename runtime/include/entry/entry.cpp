@@ -62,3 +62,13 @@ extern "C" __attribute__((visibility("default"))) void pto_run(const Tensor* t, 
         pto::enter<true>([](auto&&... a) -> decltype(ENTRY(std::forward<decltype(a)>(a)...)) { return ENTRY(std::forward<decltype(a)>(a)...); }, e);
     });
 }
+
+// Where the exception that was thrown last comes from: return addresses, innermost first. The linker puts this function in the place of the one that a throw calls.
+extern "C" __attribute__((visibility("default"))) void* pto_thrown[16] = {};
+extern "C" __attribute__((weak)) int pto_backtrace(void**, int) __asm__("backtrace");
+extern "C" [[noreturn]] void __real___cxa_throw(void*, void*, void (*)(void*));
+extern "C" [[noreturn]] void __wrap___cxa_throw(void* exception, void* type, void (*destroy)(void*)) {
+    __builtin_memset(pto_thrown, 0, sizeof pto_thrown);
+    if (pto_backtrace) pto_backtrace(pto_thrown, sizeof pto_thrown / sizeof *pto_thrown);
+    __real___cxa_throw(exception, type, destroy);
+}
