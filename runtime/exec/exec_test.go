@@ -180,8 +180,8 @@ func TestFinish(t *testing.T) {
 		t.Fatal(err)
 	}
 	rt.ReportFatal(9, "given up", diag.Span{})
-	r := Finish(rt, entry)
-	again := Finish(rt, entry)
+	r := Finish(rt, entry, func() diag.Span { return diag.Span{} })
+	again := Finish(rt, entry, func() diag.Span { return diag.Span{} })
 	rt.Close()
 	if !r.Failed() || !strings.Contains(r.Diags.Error(), "given up") || !slices.Equal(r.Outputs[1], j.Tensors[1].Data) {
 		t.Errorf("%+v", r)

@@ -74,9 +74,13 @@ func kernelParams[T any](program *ir.Program, table []plan.Kernel, of func(*ir.P
 	return all
 }
 
-// Finish runs what is left and takes the results out of the runtime's memory.
-func Finish(rt *sim.Runtime, entry []sim.Tensor) Result {
+// Finish runs what is left and takes the results out of the runtime's memory. where is the place of the entry function.
+func Finish(rt *sim.Runtime, entry []sim.Tensor, where func() diag.Span) Result {
 	_ = rt.Finish() // Diagnostics has its error
+	if s := rt.Stats(); s.Tasks == 0 && s.Allocs == 0 && rt.Fatal() == nil {
+		rt.Report(diag.Errorf(CodeNoTask, where(), "the orchestration submitted no task").
+			WithHint("a device waits for the first task, and so for ever: submit a dummy task when there is nothing to do"))
+	}
 	res := Result{Trace: rt.Trace(), Diags: rt.Diagnostics(), Tasks: rt.Stats().Tasks, Stats: rt.Stats(), Operands: rt.Operands()}
 	for _, t := range entry {
 		res.Outputs = append(res.Outputs, append([]byte(nil), rt.Memory().Bytes(t.Addr, t.Size)...))
@@ -111,7 +115,7 @@ func (e *Plan) Run(ctx context.Context, job *Job) ([]Result, error) {
 			rt.Close()
 			return nil, err
 		}
-		res := Finish(rt, entry)
+		res := Finish(rt, entry, func() diag.Span { return job.Plan.Pos })
 		if runErr != nil && !res.Failed() {
 			res.Diags.Add(diag.AsList(runErr, CodeInternal)...)
 		}
@@ -128,5 +132,6 @@ const (
 	CodeInternal diag.Code = "PTO-R120" // an interpreter error without a code of its own
 	CodeData     diag.Code = "PTO-R121" // entry data that does not fit its tensor
 	CodeTimeout  diag.Code = "PTO-R122" // a run that did not end in time
+	CodeNoTask   diag.Code = "PTO-R124" // an orchestration that submitted nothing
 	CodeExternal diag.Code = "PTO-R123" // a kernel written in C++ in a run that is not compiled
 )

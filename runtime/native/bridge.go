@@ -96,6 +96,19 @@ func (b *bridge) place(at sim.Site) sim.Site {
 	return at
 }
 
+// function is the place of a function of the source, without a line when it cannot be told.
+func (b *bridge) function(name string) sim.Site {
+	at := sim.Site{File: b.req.Source}
+	object, err := os.ReadFile(b.req.Object)
+	if err != nil {
+		return at
+	}
+	if at.Line = functionLine(object, name, b.req.Source); at.Line > 0 {
+		at.Col = 1
+	}
+	return b.place(at)
+}
+
 // serve carries out the commands in the buffer.
 func (b *bridge) serve() {
 	defer b.served()

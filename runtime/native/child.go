@@ -202,6 +202,17 @@ func load(path string) (*object, *diag.Diagnostic) {
 	return o, nil
 }
 
+// entry is the name of the entry function.
+func (o *object) entry() string {
+	addr, err := purego.Dlsym(o.handle, "pto_entry")
+	if err != nil {
+		return ""
+	}
+	return text(*(**byte)(unsafe.Pointer(&addr)))
+}
+
+const configName = "aicpu_orchestration_config"
+
 func (o *object) unload() { _ = purego.Dlclose(o.handle) } // static destructors run; what stays loaded is only memory
 
 // run executes the orchestration once. What went wrong in it is in the result; an error is a failure of the tool itself.
@@ -236,7 +247,11 @@ func (b *bridge) run(obj *object, s exec.Schedule) (*result, *diag.Diagnostic) {
 		uintptr(unsafe.Pointer(unsafe.SliceData(req.Scalars))), uintptr(len(req.Scalars))}
 	want, _, _ := purego.SyscallN(obj.expected, args...)
 	b.progress.run.Store(int64(obj.run))
-	if rt.Fatal() == nil && rt.ExpectArgs(int(int32(want)), len(entry)+len(req.Scalars), diag.Span{File: req.Source}) == nil {
+	expected, got, at := int(int32(want)), len(entry)+len(req.Scalars), diag.Span{File: req.Source}
+	if expected != 0 && expected != got {
+		at = b.function(configName)
+	}
+	if rt.Fatal() == nil && rt.ExpectArgs(expected, got, at) == nil {
 		purego.SyscallN(obj.run, args...)
 	}
 	b.progress.stack.Store(0)
@@ -244,7 +259,7 @@ func (b *bridge) run(obj *object, s exec.Schedule) (*result, *diag.Diagnostic) {
 	if b.broken != nil {
 		return nil, b.broken
 	}
-	res := exec.Finish(rt, entry)
+	res := exec.Finish(rt, entry, func() diag.Span { return b.function(obj.entry()) })
 	return &result{Outputs: res.Outputs, Trace: res.Trace.Pieces(), Diags: res.Diags, Tasks: res.Tasks, Stats: res.Stats, Found: found(rt)}, nil
 }
 

@@ -43,7 +43,7 @@ var staticFlags = []string{"-static-libstdc++", "-static-libgcc", "-Wl,--gc-sect
 
 const (
 	exportsName = "exports.map"
-	exports     = "{ global: pto_bind; pto_expected_args; pto_run; pto_thrown; local: *; };\n"
+	exports     = "{ global: pto_bind; pto_expected_args; pto_run; pto_thrown; pto_entry; local: *; };\n"
 )
 
 // FindToolchain resolves the compiler: the named one, else g++, else clang++. What it finds out about the compiler is kept in the store, and so is its

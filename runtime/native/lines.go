@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -48,16 +49,11 @@ func sourceLine(object []byte, symbol string, delta uint64) (file string, line i
 	if err != nil || lines == nil {
 		return "", 0
 	}
-	dir, _ := unit.Val(dwarf.AttrCompDir).(string)
 	users := func(f *dwarf.LineFile) (string, bool) {
 		if f == nil {
 			return "", false
 		}
-		name := f.Name
-		if dir != "" && len(name) > len(dir) && name[:len(dir)] == dir {
-			name = name[len(dir)+1:]
-		}
-		name = path.Clean(name)
+		name := fileName(unit, f)
 		return name, !path.IsAbs(name) && name[0] != '<' && path.Base(name) != apiHeader
 	}
 	if row, ok := rowOf(lines, at); !ok {
@@ -77,6 +73,61 @@ func sourceLine(object []byte, symbol string, delta uint64) (file string, line i
 		}
 	}
 	return "", 0
+}
+
+// fileName is the name of a file as the compiler got it.
+func fileName(unit *dwarf.Entry, f *dwarf.LineFile) string {
+	name := f.Name
+	if dir, _ := unit.Val(dwarf.AttrCompDir).(string); dir != "" && strings.HasPrefix(name, dir+"/") {
+		name = name[len(dir)+1:]
+	}
+	return path.Clean(name)
+}
+
+// functionLine is the line of a source in which a function begins, 0 when that cannot be told.
+func functionLine(object []byte, name, source string) int32 {
+	f, err := elf.NewFile(bytes.NewReader(object))
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	d, err := f.DWARF()
+	if err != nil {
+		return 0
+	}
+	r := d.Reader()
+	var lines *dwarf.LineReader
+	var unit *dwarf.Entry
+	var inlined dwarf.Offset // what a copy of the function that is not inlined refers to
+	for e, err := r.Next(); e != nil && err == nil; e, err = r.Next() {
+		switch e.Tag {
+		case dwarf.TagCompileUnit:
+			unit, inlined = e, 0
+			if lines, err = d.LineReader(e); err != nil || lines == nil {
+				r.SkipChildren()
+			}
+			continue
+		case dwarf.TagNamespace, 0:
+			continue
+		}
+		r.SkipChildren()
+		if n, _ := e.Val(dwarf.AttrName).(string); e.Tag != dwarf.TagSubprogram || n != name && (inlined == 0 || e.Val(dwarf.AttrAbstractOrigin) != inlined) {
+			continue
+		}
+		line, _ := e.Val(dwarf.AttrDeclLine).(int64)
+		n, _ := e.Val(dwarf.AttrDeclFile).(int64)
+		if files := lines.Files(); line > 0 && n >= 0 && int(n) < len(files) && files[n] != nil && fileName(unit, files[n]) == source {
+			return int32(line)
+		}
+		if pc, ok := e.Val(dwarf.AttrLowpc).(uint64); ok {
+			lines.Reset()
+			if row, ok := rowOf(lines, pc); ok && row.File != nil && fileName(unit, row.File) == source {
+				return int32(row.Line)
+			}
+		}
+		inlined = e.Offset
+	}
+	return 0
 }
 
 // rowOf finds the row of an instruction. The sequences of a table are in no order, which LineReader.SeekPC needs.

@@ -47,7 +47,7 @@ var misuses = []struct {
 		code: "PTO-R002", message: "add_dep after set_dependencies", hint: "one of the two"},
 	{name: "kernel id not registered", body: "Arg a; a.add_inout(x);\n «» rt_submit_aiv_task(7, a);", code: "PTO-R003", message: "kernel id 7 is not registered"},
 	{name: "element out of range", body: "uint32_t i[2] = {3, 16};\n «» get_tensor_data<float>(x, 2, i);", code: "PTO-R017", message: "index 16 of dimension 1 is out of bounds"},
-	{name: "nothing submitted", body: ""},
+	{name: "nothing submitted", body: "", line: entryLine, code: exec.CodeNoTask, message: "submitted no task", hint: "dummy"},
 	{name: "1023 tasks with 16 dependencies each", body: "PTO2TaskId ids[16]; for (int i = 0; i < 16; ++i) { Arg a; ids[i] = rt_submit_dummy_task(a).task_id(); }\n PTO2_SCOPE() for (int i = 0; i < 1100; ++i) { Arg a; a.add_inout(y); a.set_dependencies(ids, 16);\n «» rt_submit_aiv_task(0, a); }", code: "PTO-R008", message: "dependency entries"},
 	{name: "null dependencies", body: "Arg a; a.add_inout(x);\n «» a.set_dependencies(nullptr, 2);\n rt_submit_aiv_task(0, a);", code: "PTO-R002", message: "null array"},
 	{name: "wild dependencies", body: "Arg a; a.add_inout(x); a.set_dependencies(reinterpret_cast<PTO2TaskId*>(0x10000000000), 2);\n «» rt_submit_aiv_task(0, a);", code: CodePointer, message: "memory that is not there"},
@@ -82,11 +82,11 @@ var misuses = []struct {
 	{name: "scope left open", body: "«» rt_scope_begin(PTO2ScopeMode::MANUAL);", code: "PTO-R014", message: "still open"},
 	{name: "std exception", body: "std::vector<int> v(3);\n rt_available_aiv_count();\n «» v.at(x.ndims + 3);", code: CodeException, message: "vector::_M_range_check", hint: "rt_report_fatal"},
 	{name: "other exception", body: "PTO2_SCOPE() {\n rt_available_aiv_count();\n «» throw 3; }", code: CodeException, message: "an exception left"},
-	{name: "caught exception", body: "try { PTO2_SCOPE() { throw std::runtime_error(\"mine\"); } } catch (const std::exception& e) { LOG_INFO(\"caught %s\", e.what()); }", prints: "info: caught mine"},
+	{name: "caught exception", body: "try { PTO2_SCOPE() { throw std::runtime_error(\"mine\"); } } catch (const std::exception& e) { LOG_INFO(\"caught %s\", e.what()); Arg a; rt_submit_dummy_task(a); }", prints: "info: caught mine"},
 	{name: "60 kernel id unknown", body: "Arg a; a.add_inout(x);\n «» rt_submit_aiv_task(9, a);", code: "PTO-R003", message: "kernel id 9"},
 	{name: "56 index out of range", body: "uint32_t i[2] = {3, 16};\n «» get_tensor_data<float>(x, 2, i);", code: "PTO-R017", message: "index 16"},
 	{name: "56 too few indices", body: "uint32_t i[1] = {3};\n «» set_tensor_data<float>(x, 1, i, 1.0f);", code: "PTO-R017", message: "1 indices"},
-	{name: "59 nothing to do", body: "(void)x;"},
+	{name: "59 nothing to do", body: "Arg a; rt_submit_dummy_task(a);"},
 	{name: "entry tensor 5", body: "«» args.tensor(5).ref();", code: CodeArgument, message: "tensor(5) of an orchestration that got 2 tensors"},
 	{name: "entry scalar 5", body: "«» args.scalar(5);", code: CodeArgument, message: "scalar(5)"},
 	{name: "allocation of nothing", body: "Arg a;\n «» alloc_tensors(a);", code: "PTO-R018"},
@@ -105,9 +105,11 @@ var misuses = []struct {
 	{name: "exit", body: "«» rt_available_cluster_count();\n exit(0);", code: CodeCrash, message: "exit(0), after rt_available_*_count"},
 	{name: "exit 3", body: "«» rt_available_cluster_count();\n exit(3);", code: CodeCrash, message: "exit(3)"},
 	{name: "a signal name in the output", body: "«» rt_available_cluster_count();\n printf(\"SIGSEGV: x\\nPC=0x1 m=0 sigcode=1 addr=0x0\\n\"); abort();", code: CodeCrash, message: "died of SIGABRT"},
-	{name: "output", body: `printf("hello %d\n", 3); fprintf(stderr, "oops\n"); printf("unfinished");`, prints: "unfinished"},
+	{name: "output", body: `printf("hello %d\n", 3); fprintf(stderr, "oops\n"); printf("unfinished"); Arg a; rt_submit_dummy_task(a);`, prints: "unfinished"},
 	{name: "1 MB of output", body: "std::string s(1 << 20, 'x'); fputs(s.c_str(), stdout); fputs(s.c_str(), stderr); Arg a; a.add_inout(x); rt_submit_aiv_task(0, a);"},
 }
+
+const entryLine = -1 // that of the entry function
 
 // misuseSource is one file with a function for each case; the scalar chooses.
 func misuseSource() (src string, lines []int32) {
@@ -124,6 +126,11 @@ func misuseSource() (src string, lines []int32) {
 		}
 		lines = append(lines, line)
 		b.WriteString(strings.Replace(c.body, "«»", "", 1) + "\n}\n")
+	}
+	for i := range lines {
+		if misuses[i].line == entryLine {
+			lines[i] = int32(strings.Count(b.String(), "\n") + 1)
+		}
 	}
 	b.WriteString("void aicpu_orchestration_entry(const ChipStorageTaskArgs& args) {\n    switch (args.scalar(0)) {\n")
 	for i := range misuses {
@@ -195,7 +202,7 @@ void aicpu_orchestration_entry(const ChipStorageTaskArgs&) { rt_submit_dummy_tas
 	for expected, code := range map[uint64]diag.Code{3: "PTO-R026", 2: "", 1: "", 0: ""} {
 		results, err := e.Run(context.Background(), callsOnly(tiles(1), []uint64{expected}))
 		d := soleReport(t, results, err)
-		if code == "" && (d != nil || results[0].Tasks != 1) || code != "" && (d == nil || d.Code != code || d.Hint == "" || !strings.Contains(d.Message, "expects 3 arguments and got 2")) {
+		if code == "" && (d != nil || results[0].Tasks != 1) || code != "" && (d == nil || d.Code != code || d.Hint == "" || d.Span.Line != 2 || !strings.Contains(d.Message, "expects 3 arguments and got 2")) {
 			t.Errorf("expected %d: %v", expected, d)
 		}
 	}
@@ -269,6 +276,8 @@ func TestProcessLeftBehind(t *testing.T) {
 #include <stdlib.h>
 PTO2OrchestrationConfig aicpu_orchestration_config(const ChipStorageTaskArgs&) { return {0}; }
 void aicpu_orchestration_entry(const ChipStorageTaskArgs&) {
+	Arg a;
+	rt_submit_dummy_task(a);
 	if (fork() != 0) return;
 	for (int i = 0; i < 90000 && access(%q, F_OK) == 0; i++) usleep(10000);
 	_exit(0);

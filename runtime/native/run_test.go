@@ -215,6 +215,8 @@ void aicpu_orchestration_entry(const ChipStorageTaskArgs& args) {
     uint32_t idx[2] = {0, 0};
     set_tensor_data(args.tensor(0), 2, idx, static_cast<float>(count++) + static_cast<float>(more.size()));
     more.push_back(1);
+    Arg a;
+    rt_submit_dummy_task(a);
 }
 `
 	for _, n := range []string{"3", "4", "3"} {

@@ -72,3 +72,6 @@ extern "C" [[noreturn]] void __wrap___cxa_throw(void* exception, void* type, voi
     if (pto_backtrace) pto_backtrace(pto_thrown, sizeof pto_thrown / sizeof *pto_thrown);
     __real___cxa_throw(exception, type, destroy);
 }
+
+// The name of the entry function.
+extern "C" __attribute__((visibility("default"))) const char pto_entry[] = "ENTRY";
