@@ -41,6 +41,13 @@ type Batch struct {
 	All   bool     // anything may have: events were lost, or there are none
 }
 
+// With is the batch of all changes of both.
+func (b Batch) With(c Batch) Batch {
+	paths := slices.Concat(b.Paths, c.Paths) // the others may be in use
+	slices.Sort(paths)
+	return Batch{Paths: slices.Compact(paths), All: b.All || c.All}
+}
+
 // Watcher tells of changes below a folder, outside of the output, state and hidden folders. Folders are watched, not files: editors replace files. Where
 // nothing can be watched it polls, and its batches say that anything may have changed.
 type Watcher struct {

@@ -98,6 +98,19 @@ func TestWatch(t *testing.T) {
 	x.expect("a folder that is moved away", "sub", func() { rename("sub", "gone") })
 }
 
+// Batches that are put together share nothing with those that they are made of: a round may still read one.
+func TestBatchWith(t *testing.T) {
+	a := Batch{Paths: append(make([]string, 0, 8), "a.py", "b.py")}
+	b := a.With(Batch{Paths: []string{"b.py", "c.py"}, All: true})
+	c := a.With(Batch{Paths: []string{"a.py"}})
+	if want := []string{"a.py", "b.py", "c.py"}; !slices.Equal(b.Paths, want) || !b.All {
+		t.Errorf("got %v", b)
+	}
+	if want := []string{"a.py", "b.py"}; !slices.Equal(c.Paths, want) || !slices.Equal(a.Paths, want) || c.All {
+		t.Errorf("got %v of %v", c, a)
+	}
+}
+
 // A storm of changes is told of in a few batches that name every file.
 func TestWatchStorm(t *testing.T) {
 	x := newWatched(t, WatchOptions{})

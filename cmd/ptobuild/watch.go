@@ -78,8 +78,7 @@ type job struct {
 
 // add makes j do what k does, too.
 func (j *job) add(k job) {
-	j.batch.All = j.batch.All || k.batch.All
-	j.batch.Paths = append(j.batch.Paths, k.batch.Paths...)
+	j.batch = j.batch.With(k.batch)
 	j.rerun, j.failed = j.rerun || k.rerun, j.failed || k.failed
 }
 
@@ -181,7 +180,9 @@ func (w *watching) see() {
 			data[f] = true
 		}
 		for _, p := range w.ws.Config.Plugins {
-			data[p.Path] = true
+			if p.Path != "" {
+				data[p.Path] = true
+			}
 		}
 		data[lock.Name] = true
 	}
@@ -216,8 +217,7 @@ func (w *watching) event(e watchEvent) {
 func (w *watching) round(ctx context.Context, j job) bool {
 	a := w.a
 	start := time.Now()
-	slices.Sort(j.batch.Paths)
-	changed := slices.Compact(j.batch.Paths)
+	changed := j.batch.Paths
 	if j.batch.All {
 		changed = nil
 	}
@@ -256,7 +256,7 @@ func (w *watching) round(ctx context.Context, j job) bool {
 		return true
 	}
 	w.event(watchEvent{Event: "build", Targets: len(rep.Targets), Written: written, Diagnostics: rep.Diagnostics, Took: time.Since(start)})
-	a.ui.Textf("%s\n", a.ui.Paint(ui.Dim, "── "+time.Now().Format("15:04:05")+" "+changedText(changed)+"──"))
+	a.ui.Textf("%s\n", a.ui.Paint(ui.Dim, "── "+start.Format("15:04:05")+" "+changedText(changed)+"──"))
 	a.ui.Report(rep.Diagnostics, w.session.Source)
 	if rep.Diagnostics.HasErrors() {
 		a.ui.Textf("%s (%s)\n", a.ui.Paint(ui.Red, "build failed"), rounded(time.Since(start)))
