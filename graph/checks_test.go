@@ -97,7 +97,7 @@ func testWith(t testing.TB, settings, source string, change func(*Tester)) *Verd
 	if ds.HasErrors() {
 		return &Verdict{Diags: ds}
 	}
-	tests, ds := b.Tests(targets, nil)
+	tests, ds := b.Tests(targets, nil, nil)
 	if ds.HasErrors() || len(tests) != 1 {
 		t.Fatal(tests, ds)
 	}

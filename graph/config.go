@@ -301,11 +301,30 @@ var knownKeys = []string{
 // lineOf finds the line of a key for reports; the TOML library does not keep positions of keys.
 func lineOf(path string, lines []string, key string) diag.Span {
 	for i, l := range lines {
-		if j := strings.Index(l, key); j >= 0 && !strings.HasPrefix(strings.TrimSpace(l), "#") {
+		if j := indexWord(l, key); j >= 0 && !strings.HasPrefix(strings.TrimSpace(l), "#") {
 			return diag.Span{File: path, Line: int32(i + 1), Col: int32(j + 1), EndLine: int32(i + 1), EndCol: int32(j + 1 + len(key))}
 		}
 	}
 	return diag.Span{File: path}
+}
+
+// indexWord is strings.Index for a text that is no part of a longer word.
+func indexWord(s, word string) int {
+	inWord := func(s string, i int) bool {
+		return i >= 0 && i < len(s) && (s[i] == '_' || s[i] >= '0' && s[i] <= '9' || s[i]|0x20 >= 'a' && s[i]|0x20 <= 'z')
+	}
+	for from := 0; from <= len(s); {
+		j := strings.Index(s[from:], word)
+		if j < 0 {
+			return -1
+		}
+		begin, end := from+j, from+j+len(word)
+		if !(inWord(s, begin-1) && inWord(s, begin)) && !(inWord(s, end-1) && inWord(s, end)) {
+			return begin
+		}
+		from = begin + 1
+	}
+	return -1
 }
 
 func linesOf(lines []string, text string) []int {

@@ -33,6 +33,13 @@ func (b *Builder) addPlugins(k *cache.KeyBuilder, names []string, passes bool) {
 	}
 }
 
+// PluginsOf names the plugins that have a hand in a target: those whose ops it has, and all that have passes.
+func (b *Builder) PluginsOf(t *Target) []string {
+	names := append(b.pluginsIn(t.Closure), b.passPlugins...)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // pluginsIn lists the plugins whose ops programs have, by name.
 func (b *Builder) pluginsIn(programs ...*ir.Program) []string {
 	if len(b.pluginKeys) == 0 {

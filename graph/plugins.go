@@ -510,6 +510,11 @@ func (p *PluginConfig) memory() (int64, error) {
 }
 
 // pluginAt is the place of a plugin's table.
+// PluginAt is the place of a plugin in Pto.toml.
+func (w *Workspace) PluginAt(name string) diag.Span {
+	return pluginAt(ConfigName, strings.Split(string(w.Source(ConfigName)), "\n"), name)
+}
+
 func pluginAt(path string, lines []string, name string) diag.Span {
 	for _, form := range []string{"[plugins." + name + "]", "plugins." + name, name} {
 		if at := lineOf(path, lines, form); at.IsValid() {

@@ -27,9 +27,18 @@ func (t *Test) NeedsCompiler() bool {
 }
 
 // Tests lists the tests of the targets, and those of C++ files that the patterns select, in the order of Pto.toml. Without patterns, a test whose target
-// does not exist is an error.
-func (b *Builder) Tests(targets []*Target, patterns []Pattern) ([]Test, diag.List) {
+// does not exist is an error, unless it may be missing for what was reported of its file.
+func (b *Builder) Tests(targets []*Target, patterns []Pattern, reported diag.List) ([]Test, diag.List) {
 	all := len(patterns) == 0
+	known, broken := map[string]bool{}, map[string]bool{}
+	for _, t := range targets {
+		known[t.Label.File] = true
+	}
+	for _, d := range reported {
+		if d.Severity == diag.Error {
+			broken[strings.TrimSuffix(d.Span.File, ".py")] = true
+		}
+	}
 	byLabel := map[string]*Target{}
 	var names []string
 	for _, t := range targets {
@@ -51,6 +60,9 @@ func (b *Builder) Tests(targets []*Target, patterns []Pattern) ([]Test, diag.Lis
 			continue
 		}
 		if !all {
+			continue
+		}
+		if l, ok := ParseLabel(c.Target); ok && (broken[l.File] || len(broken) > 0 && !known[l.File] && b.WS.exists(l.File+".py")) {
 			continue
 		}
 		d := diag.Errorf(CodeNoMatch, diag.Span{File: ConfigName, Line: int32(c.Line), Col: 1}, "test %q is for %s, which does not exist", c.Name, c.Target)

@@ -259,6 +259,9 @@ func (r *Registry) unknown(name string, args []ir.Expr) *diag.Diagnostic {
 	if best := diag.Nearest(name, r.userNames(name)); best != "" {
 		return d.WithHint("did you mean '%s%s'?", prefix, best)
 	}
+	if ns, _ := splitName(name); ns != "" && !strings.Contains(ns, ".") && !slices.ContainsFunc(r.sorted, func(s *Spec) bool { return strings.HasPrefix(s.Name, ns+".") }) {
+		return d.WithHint("is it an op of a plugin? [plugins.%s] in Pto.toml adds them; `ptobuild emit` takes --plugins Pto.toml", ns)
+	}
 	return d
 }
 

@@ -146,7 +146,7 @@ func (a *app) test(ctx context.Context, args []string, f testFlags) error {
 	if ds.HasErrors() && len(targets) == 0 {
 		return a.fail(ds, ws, exitOf(ctx, ds))
 	}
-	tests, more := b.Tests(targets, ps)
+	tests, more := b.Tests(targets, ps, ds)
 	res.Diagnostics.Add(more...)
 	_, more = b.Allowances()
 	res.Diagnostics.Add(more...)

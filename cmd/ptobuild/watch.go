@@ -266,7 +266,7 @@ func (w *watching) round(ctx context.Context, j job) bool {
 	if !w.f.tests {
 		return w.end(start, len(rep.Targets), rep.Diagnostics, nil)
 	}
-	tests, more := b.Tests(w.session.Targets(ps), ps)
+	tests, more := b.Tests(w.session.Targets(ps), ps, rep.Diagnostics)
 	rep.Diagnostics.Add(more...)
 	a.ui.Report(more, w.session.Source)
 	verdicts, ended := w.test(ctx, b, w.f.test.only.of(tests), j, rep.Diagnostics)

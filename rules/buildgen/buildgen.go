@@ -1,7 +1,7 @@
 // Package buildgen writes BUILD files with the rules of rules_ptobuild from the targets of a workspace, and updates those that exist:
 //
 //   - a source with orchestration functions gets a pto_orchestration, any other source a pto_library, each function with tests in Pto.toml a pto_sim_test;
-//   - deps are what the front end read for a source, data the files that Pto.toml names;
+//   - deps are what the front end read for a source, data the files that Pto.toml names, plugins the pto_plugin rules of those that have a hand in it;
 //   - rules are found by their source, so they may be renamed; new ones come at the end of the file, those whose source is gone are removed.
 //
 // Everything else stays as it is: comments, order, other rules, other attributes. A comment "# keep" protects an entry of a list, an attribute or a rule;
@@ -112,6 +112,7 @@ type source struct {
 	label     string // from the ptobuild root, without .py
 	broken    bool
 	functions []string // orchestration functions in order of definition
+	plugins   []string // that have a hand in them
 	imports   []string // files that it reads, from the Bazel root
 	rule      *rule    // that it belongs to
 }
@@ -152,6 +153,7 @@ func (g *generator) readSources() {
 		targets, _ := g.b.FileTargets(file)
 		for _, t := range targets {
 			s.functions = append(s.functions, t.Label.Func)
+			s.plugins = append(s.plugins, g.b.PluginsOf(t)...)
 		}
 		for _, f := range unit.Files {
 			if f != file && strings.HasSuffix(f, ".py") {

@@ -153,6 +153,7 @@ func (g *generator) fill(r *rule) {
 		s := r.sources[0]
 		r.attrs = []attr{{name: "src", text: path.Base(s.file)}, {name: "functions", list: s.functions}}
 		r.attrs = append(r.attrs, g.settingsOf(s)...)
+		r.attrs = append(r.attrs, attr{name: "plugins", list: g.pluginLabels(p, s.plugins), extend: true})
 	}
 	r.attrs = append(r.attrs, attr{name: "imports", list: roots}, attr{name: "deps", list: deps})
 	if p.tree == nil || len(p.tree.Rules("package")) == 0 {
@@ -288,25 +289,57 @@ func (g *generator) settings() {
 		g.report(diag.Warningf(CodeSetting, diag.Span{File: graph.ConfigName}, "pto_orchestration does not honour %s", name).
 			WithHint("the C++ that Bazel generates will differ from that of ptobuild build; the tests are not affected"))
 	}
+	used := map[string][]string{}
+	for _, s := range sorted(g.sources) {
+		if s.rule != nil && s.rule.kind == rules.Orchestration {
+			for _, name := range s.plugins {
+				used[name] = append(used[name], "//"+s.rule.pkg.dir+":"+s.rule.name)
+			}
+		}
+	}
 	for _, name := range sortedKeys(c.Plugins) {
-		if !g.pluginRule(name) {
-			g.report(diag.Warningf(CodeSetting, diag.Span{File: graph.ConfigName}, "no BUILD file has a pto_plugin for plugins.%s", name).
-				WithHint("write one, name it in plugins of the pto_orchestration rules that need it, and its executable in data of their tests"))
+		if at, _ := g.pluginRule(name); at == nil {
+			d := diag.Warningf(CodeSetting, g.b.WS.PluginAt(name), "no BUILD file has a pto_plugin for plugins.%s", name).
+				WithHint("write one, with its program as executable; then `ptobuild bazel` names it in the rules that need it")
+			if by := slices.Compact(slices.Sorted(slices.Values(used[name]))); len(by) > 0 {
+				d.Message += ", which " + strings.Join(by[:min(len(by), 3)], ", ")
+				if len(by) > 3 {
+					d.Message += " and others"
+				}
+				d.Message += " cannot be built without"
+			}
+			g.report(d)
 		}
 	}
 }
 
-// pluginRule reports whether a BUILD file has a pto_plugin of that name.
-func (g *generator) pluginRule(name string) bool {
-	for _, p := range g.packages {
+// pluginLabels are the labels of the rules of plugins, as far as there are any.
+func (g *generator) pluginLabels(p *pkg, names []string) []string {
+	var labels []string
+	for _, name := range names {
+		switch at, r := g.pluginRule(name); at {
+		case nil:
+		case p:
+			labels = append(labels, ":"+r)
+		default:
+			labels = append(labels, "//"+at.dir+":"+r)
+		}
+	}
+	slices.Sort(labels)
+	return slices.Compact(labels)
+}
+
+// pluginRule finds the pto_plugin of a plugin, in the first package that has one.
+func (g *generator) pluginRule(name string) (*pkg, string) {
+	for _, p := range sorted(g.packages) {
 		if p.tree == nil {
 			continue
 		}
 		for _, r := range p.tree.Rules("pto_plugin") {
-			if r.Name() == name || r.AttrString("plugin_name") == name {
-				return true
+			if n := r.AttrString("plugin_name"); n == name || n == "" && r.Name() == name {
+				return p, r.Name()
 			}
 		}
 	}
-	return false
+	return nil, ""
 }

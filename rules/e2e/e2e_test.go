@@ -392,6 +392,22 @@ pto_sim_test(
 		t.Error(out)
 	}
 	w.onlyInternal(w.bazel("test", "//models/..."))
+
+	// With a Pto.toml, which says where the plugin is built in the workspace: the generator names the rule's plugin, and the test takes its program.
+	w.write("models/Pto.toml", "[plugins.rope]\npath = \"nowhere/rope\"\nbuild = [\"false\"]\n\n[[test]]\ntarget = \"//rotary:rotary\"\nscalars.start = 3\n")
+	w.edit("models/BUILD.bazel", `pto_sim_test(
+    name = "rotary_test",
+    size = "small",
+    scalars = {"start": "100"},
+`, `pto_sim_test(
+    name = "rotary_test",
+    size = "small",
+    config = "Pto.toml",
+    targets = ["//rotary:rotary"],
+`)
+	if out := w.bazel("test", "//models/..."); !strings.Contains(out, "1 test passes") {
+		t.Error(out)
+	}
 	w.edit("models/BUILD.bazel", `executable = "rope_bin",`, "executable = \"rope_bin\",\n    sha256 = \""+strings.Repeat("0", 64)+`",`)
 	w.fails([]string{"models/BUILD.bazel:9:18: Generating orchestration C++ of models/rotary.py failed", "error[PTO-L003]", "SHA-256"}, "build", "//models:rotary")
 }

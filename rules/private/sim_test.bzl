@@ -19,7 +19,7 @@ if [ -n "${{TEST_TOTAL_SHARDS:-}}" ] && [ "$TEST_TOTAL_SHARDS" -gt 0 ]; then
     set -- --shard "$TEST_SHARD_INDEX/$TEST_TOTAL_SHARDS" "$@"
     touch "${{TEST_SHARD_STATUS_FILE:-/dev/null}}"
 fi
-exec "$runfiles/"{ptobuild} -C "$runfiles/"{root} {words} "$@"
+exec "$runfiles/"{ptobuild} -C "$runfiles/"{root} {words}{plugins} "$@"
 """
 
 def _quote(s):
@@ -87,6 +87,7 @@ def _own_config(ctx):
 def _pto_sim_test_impl(ctx):
     pto = ctx.toolchains[_TOOLCHAIN].pto
     symlinks = {}
+    programs = {}
     if ctx.file.config:
         for name in ["inputs", "input_files", "expected_files", "scalars", "dims", "reference", "function", "atol", "rtol"]:
             if getattr(ctx.attr, name):
@@ -94,6 +95,14 @@ def _pto_sim_test_impl(ctx):
         if not ctx.attr.targets:
             fail("config without targets: name the ptobuild labels whose tests are run")
         config, targets = ctx.file.config, ctx.attr.targets
+
+        # The config says where a plugin is in the workspace of ptobuild; here it is the program that generated the C++.
+        programs = {
+            p.name: p.executable.short_path
+            for d in ctx.attr.deps
+            if PtoOrchestrationInfo in d
+            for p in d[PtoOrchestrationInfo].plugins
+        }
         root = config.short_path[:config.short_path.rfind("/")] if "/" in config.short_path else "."
     else:
         if ctx.attr.targets:
@@ -116,6 +125,7 @@ def _pto_sim_test_impl(ctx):
             ptobuild = _quote(pto.ptobuild.short_path),
             root = _quote(root),
             words = " ".join([_quote(w) for w in words]),
+            plugins = "".join([' --plugin-dev %s="$runfiles/"%s' % (name, _quote(path)) for name, path in sorted(programs.items())]),
             workspace = _quote(ctx.workspace_name),
         ),
         is_executable = True,
