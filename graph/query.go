@@ -21,16 +21,19 @@ const (
 	SourceNode   Kind = "source"   // a Python file
 	DataNode     Kind = "data"     // another file that a test reads
 	TestNode     Kind = "test"
+	PluginNode   Kind = "plugin"
 )
 
-// Node is one node of the dependency graph. Targets and functions are named by labels, files by path from the root, tests as test:NAME.
+// Node is one node of the dependency graph. Targets and functions are named by labels, files by path from the root, tests as test:NAME,
+// plugins as plugin:NAME.
 type Node struct {
 	Name string   `json:"name"`
 	Kind Kind     `json:"kind"`
 	Deps []string `json:"deps"` // what it needs itself, sorted
 }
 
-// Deps is the graph of what needs what in a workspace: tests need targets and data, targets need functions and sources.
+// Deps is the graph of what needs what in a workspace: tests need targets and data, targets need functions, sources and plugins, and plugins that the
+// workspace builds need their sources.
 type Deps struct {
 	nodes map[string]*Node
 	here  string
@@ -51,6 +54,9 @@ func NewDeps(s *Session, b *Builder, req Request, here string) (*Deps, diag.List
 			l := Label{t.label.File, f}.String()
 			d.add(l, FunctionNode)
 			n.Deps = append(n.Deps, l)
+		}
+		for _, name := range slices.Concat(b.passPlugins, t.plugins) {
+			n.Deps = append(n.Deps, d.plugin(b.WS, name))
 		}
 	}
 	for i := range b.WS.Config.Tests {
@@ -74,16 +80,32 @@ func NewDeps(s *Session, b *Builder, req Request, here string) (*Deps, diag.List
 	return d, ds
 }
 
-// targetNeeds is what a target needs: files, and functions of its own.
-type targetNeeds struct {
-	label        Label
-	files, calls []string
+// plugin adds the node of a plugin.
+func (d *Deps) plugin(w *Workspace, name string) string {
+	node := "plugin:" + name
+	if d.nodes[node] != nil {
+		return node
+	}
+	n := d.add(node, PluginNode)
+	p := w.Config.Plugins[name]
+	files, _ := w.pluginSources(&p) // the build reports a bad pattern
+	for _, f := range files {
+		d.add(f, DataNode)
+		n.Deps = append(n.Deps, f)
+	}
+	return node
 }
 
-func needsOf(targets []*Target) []targetNeeds {
+// targetNeeds is what a target needs: files, functions of its own, and plugins whose ops it has.
+type targetNeeds struct {
+	label                 Label
+	files, calls, plugins []string
+}
+
+func needsOf(b *Builder, targets []*Target) []targetNeeds {
 	out := make([]targetNeeds, len(targets))
 	for i, t := range targets {
-		out[i] = targetNeeds{label: t.Label, files: t.Unit.Files}
+		out[i] = targetNeeds{label: t.Label, files: t.Unit.Files, plugins: b.pluginsIn(t.Closure)}
 		for _, f := range t.Closure.Funcs {
 			if f.Name != t.Label.Func {
 				out[i].calls = append(out[i].calls, f.Name)
@@ -101,14 +123,14 @@ func (s *Session) needs(b *Builder, req Request) ([]targetNeeds, diag.List) {
 	sources, ds := r.findSources()
 	if !r.same || len(ds) > 0 || !slices.EqualFunc(sources, old.Sources, func(path string, s state.Source) bool { return path == s.Path }) {
 		targets, ds := b.Targets(nil)
-		return needsOf(targets), ds
+		return needsOf(b, targets), ds
 	}
 	var out []targetNeeds
 	for si := range old.Sources {
 		src := &old.Sources[si]
 		if slices.ContainsFunc(src.Units, func(u state.Unit) bool { return r.loadAgain(&u) }) || len(src.Units) == 0 {
 			targets, more := b.FileTargets(src.Path)
-			out = append(out, needsOf(targets)...)
+			out = append(out, needsOf(b, targets)...)
 			ds.Add(more...)
 			continue
 		}
@@ -121,7 +143,7 @@ func (s *Session) needs(b *Builder, req Request) ([]targetNeeds, diag.List) {
 			}
 			for ti := range u.Targets {
 				t := &u.Targets[ti]
-				out = append(out, targetNeeds{Label{trimPy(src.Path), t.Func}, files, t.Calls})
+				out = append(out, targetNeeds{Label{trimPy(src.Path), t.Func}, files, t.Calls, t.Plugins})
 			}
 		}
 	}

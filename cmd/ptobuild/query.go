@@ -22,12 +22,13 @@ func (a *app) queryCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "query EXPRESSION",
 		Short: "Ask what depends on what",
-		Long: "Evaluates an expression over targets, the functions they call, sources, and tests:\n" +
-			"  //folder/file:function, //folder/..., path.py, test:NAME    nodes\n" +
+		Long: "Evaluates an expression over targets, the functions they call, sources, tests, and plugins:\n" +
+			"  //folder/file:function, //folder/..., path.py,\n" +
+			"  test:NAME, plugin:NAME                                      nodes\n" +
 			"  deps(X), deps(X, DEPTH)                                     what X needs\n" +
 			"  rdeps(X), rdeps(UNIVERSE, X)                                who needs X\n" +
 			"  somepath(X, Y)                                              a way from X to Y\n" +
-			"  kind(RE, X)                                                 those of a kind: target, function, source, data, test\n" +
+			"  kind(RE, X)                                                 those of a kind: target, function, source, data, test, plugin\n" +
 			"  X + Y, X - Y, X ^ Y                                         union, difference, intersection",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
