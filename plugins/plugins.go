@@ -293,8 +293,64 @@ func (c *checker) op(s *ops.Spec) {
 	}
 	for _, k := range s.Kwargs {
 		name(k.Name)
+		c.keyword(s, &k)
 	}
 }
+
+// keyword checks that the default of a keyword argument is a value that a user may write.
+func (c *checker) keyword(s *ops.Spec, k *ops.Kwarg) {
+	wrong := func(format string, args ...any) {
+		c.errorf("op %s: keyword argument %q "+format, append([]any{s.Name, k.Name}, args...)...)
+	}
+	if k.Min > k.Max {
+		wrong("has the bounds %d and %d, the larger one first", k.Min, k.Max)
+	}
+	if k.Default == nil {
+		return
+	}
+	if k.Required {
+		wrong("is required, and has a default that nothing would use")
+	}
+	fits := func(is bool, kind string) {
+		if !is {
+			wrong("has the default %v, which is no %s", k.Default, kind)
+		}
+	}
+	oneOf := func(name string) {
+		if len(k.Names) > 0 && !slices.Contains(k.Names, name) {
+			wrong("has the default %q, which is none of %s", name, strings.Join(k.Names, ", "))
+		}
+	}
+	switch v := k.Default.(type) {
+	case int64:
+		switch {
+		case k.Kind != ops.IntKw:
+			fits(false, keywordKinds[k.Kind])
+		case k.Min < k.Max && (v < k.Min || v > k.Max):
+			wrong("has the default %d, which is not between %d and %d", v, k.Min, k.Max)
+		case len(k.Names) > 0 && (v < 0 || v >= int64(len(k.Names))):
+			wrong("has the default %d, but %d names", v, len(k.Names))
+		}
+	case bool:
+		fits(k.Kind == ops.BoolKw, keywordKinds[k.Kind])
+	case float64:
+		fits(k.Kind == ops.FloatKw, keywordKinds[k.Kind])
+	case ir.DType:
+		fits(k.Kind == ops.DTypeKw && v.IsValid(), keywordKinds[k.Kind])
+	case string:
+		fits(k.Kind == ops.StrKw || k.Kind == ops.ModeKw, keywordKinds[k.Kind])
+		oneOf(v)
+	case ir.Enum:
+		fits(k.Kind == ops.EnumKw && v.Kind == k.Enum || k.Kind == ops.PadKw && v.Kind == "PadValue", keywordKinds[k.Kind])
+		oneOf(v.Name)
+	default:
+		fits(false, keywordKinds[k.Kind])
+	}
+}
+
+// keywordKinds are the kinds of keyword arguments in words.
+var keywordKinds = [...]string{ops.IntKw: "whole number", ops.BoolKw: "boolean", ops.StrKw: "string", ops.FloatKw: "float", ops.DTypeKw: "dtype", ops.EnumKw: "symbol",
+	ops.ModeKw: "string", ops.ExprKw: "expression", ops.PadKw: "pad value", ops.DepsKw: "list of tasks"}
 
 // window checks that the window of an operand is made of what the op has.
 func (c *checker) window(s *ops.Spec, p *ops.Param) {

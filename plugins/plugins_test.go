@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ops"
 )
 
@@ -38,6 +39,39 @@ func TestCheckWindows(t *testing.T) {
 		}
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%v: got %q, want %q", c.params, got, c.want)
+		}
+	}
+}
+
+// A default is a value that a user may write.
+func TestCheckKeywords(t *testing.T) {
+	for _, c := range []struct {
+		keyword ops.Kwarg
+		want    string // "": accepted
+	}{
+		{ops.Kwarg{Kind: ops.IntKw, Default: int64(3), Min: 1, Max: 4}, ""},
+		{ops.Kwarg{Kind: ops.IntKw, Default: int64(0), Min: 1, Max: 4}, `"k" has the default 0, which is not between 1 and 4`},
+		{ops.Kwarg{Kind: ops.IntKw, Min: 4, Max: 1}, "has the bounds 4 and 1, the larger one first"},
+		{ops.Kwarg{Kind: ops.IntKw, Default: int64(2), Names: []string{"a", "b"}}, "has the default 2, but 2 names"},
+		{ops.Kwarg{Kind: ops.IntKw, Default: "a", Names: []string{"a", "b"}}, "has the default a, which is no whole number"},
+		{ops.Kwarg{Kind: ops.FloatKw, Default: 1.5}, ""},
+		{ops.Kwarg{Kind: ops.FloatKw, Default: true}, "which is no float"},
+		{ops.Kwarg{Kind: ops.BoolKw, Default: "no"}, "has the default no, which is no boolean"},
+		{ops.Kwarg{Kind: ops.StrKw, Default: "zz", Names: []string{"aa", "bb"}}, `has the default "zz", which is none of aa, bb`},
+		{ops.Kwarg{Kind: ops.StrKw, Default: "zz"}, ""},
+		{ops.Kwarg{Kind: ops.DTypeKw, Default: ir.FP16}, ""},
+		{ops.Kwarg{Kind: ops.DTypeKw, Default: "FP16"}, "which is no dtype"},
+		{ops.Kwarg{Kind: ops.IntKw, Default: int64(3), Required: true}, "is required, and has a default that nothing would use"},
+		{ops.Kwarg{Kind: ops.IntKw, Default: 3}, "which is no whole number"}, // a Go int: the SDK makes an int64 of it
+	} {
+		c.keyword.Name = "k"
+		d := Description{Name: "acme", Ops: []*ops.Spec{{Name: "acme.op", Kwargs: []ops.Kwarg{c.keyword}, Where: ops.InCore}}, Can: []Can{{}}}
+		got := ""
+		if err := d.Check().Err(); err != nil {
+			got = err.Error()
+		}
+		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%+v: got %q, want %q", c.keyword, got, c.want)
 		}
 	}
 }

@@ -96,19 +96,22 @@ func (a *app) newPythonPlugin(name, dir string) error {
 	s := skeleton{dir: dir, data: map[string]string{"Name": name}}
 	s.add("Pto.toml", "_plugin_python/Pto.toml.tmpl")
 	s.add("example.py", "_plugin/example.py.tmpl")
+	s.add("test_blend.py", "_plugin_python/test_blend.py.tmpl")
 	s.add("src/__main__.py", "_plugin_python/__main__.py.tmpl")
+	s.add("src/blend.py", "_plugin_python/blend.py.tmpl")
 	for _, n := range []string{"ptobuild_plugin.py", "ptobuild_grpc.py"} {
 		text, err := python.Files.ReadFile(n)
 		s.write("src/"+n, text, err)
 	}
-	return a.madePlugin(&s, nil, name)
+	s.ignored = "__pycache__/\n"
+	return a.madePlugin(&s, []step{{"python3 -m unittest", "try the op without ptobuild"}}, name)
 }
 
 // step is a command to go on with, and what it does.
 type step struct{ command, does string }
 
 func (a *app) madePlugin(s *skeleton, steps []step, name string) error {
-	s.write(".gitignore", []byte("/.ptobuild/\n/build/\n"), nil)
+	s.write(".gitignore", []byte("/.ptobuild/\n/build/\n"+s.ignored), nil)
 	if s.err != nil {
 		return diag.Errorf(graph.CodeOutput, diag.Span{File: s.dir}, "cannot make the plugin: %v", s.err)
 	}
@@ -153,10 +156,11 @@ func (a *app) tellOuter(dir, name string) error {
 
 // skeleton writes the files of a new plugin.
 type skeleton struct {
-	dir  string
-	data map[string]string
-	made []string
-	err  error // the first
+	dir     string
+	data    map[string]string
+	ignored string // what git shall ignore beside what ptobuild makes
+	made    []string
+	err     error // the first
 }
 
 // add makes a file of a template.

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -109,11 +110,11 @@ func start(c *plugins.Config, temp string, launched *launched) (*process, *diag.
 func (p *process) connect(c *plugins.Config) *diag.Diagnostic {
 	rpc, err := p.client.Client()
 	if err != nil {
-		return startError(c, err)
+		return p.startError(c, err)
 	}
 	raw, err := rpc.Dispense(proto.PluginName)
 	if err != nil {
-		return startError(c, err)
+		return p.startError(c, err)
 	}
 	conn := raw.(*grpc.ClientConn)
 	p.ops, p.passes = proto.NewOpsClient(conn), proto.NewPassesClient(conn)
@@ -128,8 +129,7 @@ func (p *process) connect(c *plugins.Config) *diag.Diagnostic {
 	}
 	r, err := proto.NewPluginClient(conn).Configure(ctx, req)
 	if err != nil {
-		return diag.Errorf(plugins.CodeHandshake, diag.Span{}, "plugin %s started but did not take its configuration: %v", c.Name, status.Convert(err).Message()).
-			WithHint("this is a defect of the plugin; report it to its author")
+		return p.unconfigured(c, err)
 	}
 	p.about = plugins.Description{Name: r.Name, Version: r.Version, Doc: r.Doc, Minor: int(r.Minor), Capabilities: r.Capabilities, Options: proto.OptionSchema(r.Options)}
 	if d := identity(c, r); d != nil {
@@ -183,8 +183,22 @@ func (p *process) kill() {
 	p.client.Kill()
 }
 
+// unconfigured is the report about a plugin that failed in its first call.
+func (p *process) unconfigured(c *plugins.Config, err error) *diag.Diagnostic {
+	var d *diag.Diagnostic
+	switch code := status.Code(err); {
+	case code == codes.DeadlineExceeded:
+		d = diag.Errorf(plugins.CodeHandshake, diag.Span{}, "plugin %s started but did not take its configuration within %s", c.Name, c.Timeout)
+	case code == codes.Unavailable && !p.alive():
+		d = diag.Errorf(plugins.CodeHandshake, diag.Span{}, "plugin %s ended while it took its configuration (%s)", c.Name, p.runner.exit())
+	default:
+		d = diag.Errorf(plugins.CodeHandshake, diag.Span{}, "plugin %s started but did not take its configuration: %v", c.Name, status.Convert(err).Message())
+	}
+	return d.WithHint("this is a defect of the plugin; report it to its author")
+}
+
 // startError turns an error of go-plugin into a report.
-func startError(c *plugins.Config, err error) *diag.Diagnostic {
+func (p *process) startError(c *plugins.Config, err error) *diag.Diagnostic {
 	text := err.Error()
 	first, _, _ := strings.Cut(text, "\n")
 	switch {
@@ -193,17 +207,28 @@ func startError(c *plugins.Config, err error) *diag.Diagnostic {
 			WithHint("build the plugin with the SDK of this version of ptobuild, or use a release of it that fits")
 	case strings.Contains(text, "timeout while waiting"):
 		return diag.Errorf(plugins.CodeHandshake, diag.Span{}, "plugin %s was not ready within %s", c.Name, c.Timeout).
-			WithHint("is %s a ptobuild plugin? its main function has to call sdk.Serve at once", c.Path)
+			WithHint("is %s a ptobuild plugin? its main program has to call %s at once", c.Path, serveCalls)
 	case strings.Contains(text, "Unrecognized remote plugin message"), strings.Contains(text, "exited before"):
-		d := diag.Errorf(plugins.CodeHandshake, diag.Span{}, "%s, configured as plugin %s, is not a ptobuild plugin, or ended before it was ready", c.Path, c.Name)
-		if _, line, ok := strings.Cut(first, ": "); ok && line != "" {
-			d.Message += fmt.Sprintf("; it wrote %.100q", line)
+		_, line, _ := strings.Cut(first, ": ")
+		if line = strings.TrimSpace(line); line != "" && !strings.Contains(text, "exited before") {
+			return diag.Errorf(plugins.CodeHandshake, diag.Span{}, "%s, configured as plugin %s, is not a ptobuild plugin; it wrote %.100q", c.Path, c.Name, line).
+				WithHint("the main program of a plugin calls %s", serveCalls)
 		}
-		return d.WithHint("a plugin writes nothing to standard output before sdk.Serve")
+		how, is := "", ""
+		if p.runner != nil && !p.alive() {
+			if how = " (" + p.runner.exit() + ")"; strings.Contains(how, "status 0") { // nothing went wrong, but nothing was served
+				is = "is not a ptobuild plugin: it "
+			}
+		}
+		return diag.Errorf(plugins.CodeHandshake, diag.Span{}, "%s, configured as plugin %s, %sended before it was ready%s", c.Path, c.Name, is, how).
+			WithHint("the main program of a plugin calls %s", serveCalls)
 	}
 	return diag.Errorf(plugins.CodeStart, diag.Span{}, "plugin %s cannot be started: %s", c.Name, first).
 		WithHint("is %s built for this machine?", c.Path)
 }
+
+// serveCalls are what makes a program a plugin.
+const serveCalls = "sdk.Serve (in Python pto.serve)"
 
 // services hands out the connection: the generated clients are made from it.
 type services struct{ plugin.NetRPCUnsupportedPlugin }

@@ -6,61 +6,126 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 
+	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 )
 
-// Unmarshal decodes an answer. The error says what is wrong with it.
+// Unmarshal decodes an answer. The error says where it is wrong, from the function on, and what has to stand there.
 func (v *Vars) Unmarshal(data []byte) ([]*ir.Function, error) {
-	r := json.NewDecoder(bytes.NewReader(data))
-	r.UseNumber()
-	var doc struct {
-		Vars      []map[string]any `json:"vars"`
-		Functions []any            `json:"functions"`
-	}
-	if err := r.Decode(&doc); err != nil {
+	doc, err := parse(data)
+	if err != nil {
 		return nil, err
-	}
-	if _, err := r.Token(); err != io.EOF {
-		return nil, errors.New("text after the document")
 	}
 	d := &decoder{vars: map[int64]*ir.Var{}}
 	for i, x := range v.known {
 		d.vars[int64(i)] = x
 	}
-	fresh := make([]*ir.Var, len(doc.Vars))
-	for i, m := range doc.Vars {
-		id, err := integer(m["id"])
-		if err != nil {
-			return nil, in(fmt.Sprintf("vars[%d].id", i), err)
-		}
-		if id < int64(len(v.known)) {
-			continue // it is what was sent
-		}
-		if d.vars[id] != nil {
-			return nil, fmt.Errorf("vars[%d]: id %d comes twice", i, id)
-		}
-		fresh[i] = &ir.Var{}
-		d.vars[id] = fresh[i]
+	if err := d.entries(doc["vars"], len(v.known)); err != nil {
+		return nil, err
 	}
-	for i, x := range fresh {
-		if x == nil {
-			continue
-		}
-		m := doc.Vars[i]
-		delete(m, "id")
-		if err := d.fields(reflect.ValueOf(x).Elem(), m); err != nil {
-			return nil, in(fmt.Sprintf("vars[%d]", i), err)
-		}
+	list, ok := doc["functions"].([]any)
+	if !ok {
+		return nil, in("functions", failf("%s where a list has to be", kind(doc["functions"])))
 	}
-	var fs []*ir.Function
-	if err := d.value(reflect.ValueOf(&fs).Elem(), doc.Functions); err != nil {
-		return nil, in("functions", err)
+	fs := make([]*ir.Function, len(list))
+	for i, x := range list {
+		if err := d.value(reflect.ValueOf(&fs[i]).Elem(), x); err != nil {
+			return nil, inFunction(x, i, err)
+		}
 	}
 	return fs, nil
+}
+
+// inFunction names the function that an error is in.
+func inFunction(x any, i int, err error) error {
+	m, _ := x.(map[string]any)
+	var w *wrong
+	if name, _ := m["name"].(string); name != "" && errors.As(err, &w) {
+		return &wrong{"function " + name + strings.Replace(w.path, ".", ", ", 1), w.what}
+	}
+	return in(fmt.Sprintf("functions[%d]", i), err)
+}
+
+// parse reads a document: one JSON object.
+func parse(data []byte) (map[string]any, error) {
+	r := json.NewDecoder(bytes.NewReader(data))
+	r.UseNumber()
+	var doc any
+	var syntax *json.SyntaxError
+	switch err := r.Decode(&doc); {
+	case errors.As(err, &syntax):
+		at := int(min(max(syntax.Offset-1, 0), int64(len(data))))
+		return nil, fmt.Errorf("it is no JSON at byte %d, before %q and after %q", at, data[at:min(at+20, len(data))], data[max(at-60, 0):at])
+	case err != nil:
+		return nil, errors.New("it is no JSON: it ends in the middle")
+	}
+	if _, err := r.Token(); err != io.EOF {
+		return nil, errors.New("text after the document")
+	}
+	m, ok := doc.(map[string]any)
+	if !ok {
+		return nil, fmt.Errorf(`%s where a document has to be, {"vars": […], "functions": […]}`, kind(doc))
+	}
+	return m, nil
+}
+
+// entries decodes those of new variables. One of a variable that was sent counts for nothing, so it must not say anything new.
+func (d *decoder) entries(x any, known int) error {
+	list, ok := x.([]any)
+	if !ok && x != nil {
+		return in("vars", failf("%s where a list has to be", kind(x)))
+	}
+	type entry struct {
+		v      *ir.Var
+		fields map[string]any
+		path   string
+		fresh  bool
+	}
+	var es []entry
+	for i, x := range list {
+		path := fmt.Sprintf("vars[%d]", i)
+		m, ok := x.(map[string]any)
+		if !ok {
+			return in(path, failf("%s where an object has to be", kind(x)))
+		}
+		id, err := integer(m["id"])
+		if err != nil {
+			return in(path+".id", err)
+		}
+		if hint, _ := m["hint"].(string); hint != "" {
+			path += " (" + hint + ")"
+		}
+		if id >= int64(known) {
+			if d.vars[id] != nil {
+				return in(path, failf("id %d comes twice", id))
+			}
+			d.vars[id] = &ir.Var{}
+		} else if d.vars[id] == nil {
+			return in(path, failf("%d cannot be an id", id))
+		}
+		fields := maps.Clone(m)
+		delete(fields, "id")
+		es = append(es, entry{d.vars[id], fields, path, id >= int64(known)})
+	}
+	for _, e := range es {
+		v := &ir.Var{}
+		if err := d.fields(reflect.ValueOf(v).Elem(), e.fields); err != nil {
+			return in(e.path, err)
+		}
+		switch {
+		case e.fresh:
+			*e.v = *v
+		case v.Typ != nil && (e.v.Typ == nil || !ir.EqualTypes(e.v.Typ, v.Typ)), v.Hint != e.v.Hint:
+			return in(e.path, failf("the variable of this id was sent as %s, with another name or type; what differs is a new variable and has a new id", e.v.Hint))
+		}
+	}
+	return nil
 }
 
 type decoder struct {
@@ -219,7 +284,7 @@ func (d *decoder) name(v reflect.Value, x any) error {
 			dt, ok = ir.NoDType, true
 		}
 		if !ok {
-			return failf("%q is no dtype", s)
+			return failf("%q is no dtype%s", s, meant(s, ir.DTypeNames()))
 		}
 		v.SetUint(uint64(dt))
 		return nil
@@ -260,7 +325,7 @@ func (d *decoder) span(v reflect.Value, x any) error {
 func (d *decoder) variable(m map[string]any) (*ir.Var, error) {
 	id, err := integer(m["var"])
 	if err != nil || len(m) != 1 {
-		return nil, failf(`a variable is {"var": id}`)
+		return nil, failf(`an object that is neither a node, which says its kind in "node", nor a variable, {"var": id}`)
 	}
 	v := d.vars[id]
 	if v == nil {
@@ -289,7 +354,7 @@ func (d *decoder) node(v reflect.Value, x any) error {
 		name, _ := m["node"].(string)
 		t := nodes[name]
 		if t == nil {
-			return failf("%q is no kind of node", name)
+			return failf("%q is no kind of node%s", name, meant(name, slices.Sorted(maps.Keys(nodes))))
 		}
 		n = reflect.New(t)
 		rest := make(map[string]any, len(m))
@@ -306,7 +371,7 @@ func (d *decoder) node(v reflect.Value, x any) error {
 		}
 	}
 	if !n.Type().Implements(v.Type()) {
-		return failf("%s cannot stand here", n.Type().Elem().Name())
+		return failf("%s cannot stand where %s has to be", n.Type().Elem().Name(), sorts[v.Type()])
 	}
 	v.Set(n)
 	return nil
@@ -337,10 +402,29 @@ func (d *decoder) fields(v reflect.Value, m map[string]any) error {
 		}
 	}
 	if seen < len(m) {
-		return failf("%s has a field that is not known", t.Name())
+		var names []string
+		for i := range t.NumField() {
+			names = append(names, fieldName(t.Field(i)))
+		}
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			if !slices.Contains(names, k) {
+				return failf("%s has no field %q%s", t.Name(), k, meant(k, names))
+			}
+		}
 	}
 	return nil
 }
+
+// meant is the end of a message about a name that is none of those.
+func meant(name string, names []string) string {
+	if near := diag.Nearest(name, names); near != "" {
+		return fmt.Sprintf("; was %q meant?", near)
+	}
+	return ": there are " + strings.Join(names, ", ")
+}
+
+// sorts are what the interfaces of package ir are called.
+var sorts = map[reflect.Type]string{reflect.TypeFor[ir.Expr](): "an expression", reflect.TypeFor[ir.Stmt](): "a statement", reflect.TypeFor[ir.Type](): "a type"}
 
 // any decodes the value of a keyword argument or attribute.
 func (d *decoder) any(x any) (any, error) {

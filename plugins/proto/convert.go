@@ -106,8 +106,12 @@ func (m *OpSpec) Spec() (*ops.Spec, error) {
 		s.Params = append(s.Params, x)
 	}
 	for _, k := range m.Keywords {
-		s.Kwargs = append(s.Kwargs, ops.Kwarg{Name: k.Name, Kind: from("kind of keyword argument", keywords, k.Kind, &err), Enum: k.EnumKind, Names: k.Names,
-			Default: k.Default.value(&err), Required: k.Required, Min: k.Min, Max: k.Max})
+		x := ops.Kwarg{Name: k.Name, Kind: from("kind of keyword argument", keywords, k.Kind, &err), Enum: k.EnumKind, Names: k.Names,
+			Default: k.Default.value(&err), Required: k.Required, Min: k.Min, Max: k.Max}
+		if n, ok := x.Default.(int64); ok && x.Kind == ops.FloatKw {
+			x.Default = float64(n)
+		}
+		s.Kwargs = append(s.Kwargs, x)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("op %q: %w", m.Name, err)

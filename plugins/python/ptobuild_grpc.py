@@ -1,6 +1,6 @@
 """gRPC as far as ptobuild_plugin.py needs it, in the standard library alone: protocol buffers, and a server of HTTP/2 for one connection, which answers one call
 after the other."""
-import os, struct, sys, traceback
+import os, struct, sys
 
 # Messages: by name the fields, each NAME:NUMBER:TYPE, with * for a list. Numbers are those of ptobuild.proto. A decoded message is a dict of what was there.
 
@@ -103,7 +103,6 @@ _SCALARS = {"int": lambda v: v - (1 << 64) if v >> 63 else v, "bool": bool, "str
 def _scalar(kind, v): return _SCALARS[kind](v)
 
 
-
 METHODS = {"/ptobuild.plugin.v1." + path: (path.split("/")[1], request, response) for path, request, response in [
     ("Plugin/Configure", "ConfigureRequest", "ConfigureResponse"), ("Ops/Specs", "Empty", "Specs"), ("Ops/InferTypes", "Calls", "Types"),
     ("Ops/Verify", "VerifyRequest", "Reports"), ("Ops/Emit", "EmitRequest", "Emitted"), ("Ops/Evaluate", "Evaluate", "Evaluated"),
@@ -115,8 +114,8 @@ class Connection:
     DATA, HEADERS, RST, SETTINGS, PING, GOAWAY, WINDOW, CONTINUATION = 0, 1, 3, 4, 6, 7, 8, 9
     LIMIT = 80 << 20  # of a message
 
-    def __init__(self, sock, plugin):
-        self.file, self.sock, self.plugin = sock.makefile("rb"), sock, plugin
+    def __init__(self, sock, plugin, explain):
+        self.file, self.sock, self.plugin, self.explain = sock.makefile("rb"), sock, plugin, explain
         self.streams, self.queue = {}, []  # by id: path and data so far; answers that wait for room
         self.window, self.initial, self.windows, self.frame_size = 65535, 65535, {}, 16384
 
@@ -191,8 +190,9 @@ class Connection:
             sys.stderr.write("MemoryError\n")
             os._exit(1)
         except Exception as e:
-            traceback.print_exc()
-            self.answer(stream, b"", 13, "%s: %s" % (type(e).__name__, e))
+            what, way = self.explain(e)
+            sys.stderr.write("\n".join(way + [what, ""]))
+            self.answer(stream, b"", 13, what)
 
     def answer(self, stream, message, status=0, text=""):
         del self.streams[stream]

@@ -5,5 +5,5 @@ import "embed"
 
 // Files are ptobuild_plugin.py and ptobuild_grpc.py.
 //
-//go:embed *.py
+//go:embed ptobuild_plugin.py ptobuild_grpc.py
 var Files embed.FS

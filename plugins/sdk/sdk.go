@@ -13,6 +13,8 @@
 package sdk
 
 import (
+	"slices"
+
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ops"
@@ -167,7 +169,7 @@ func (p *Plugin) served() serve.Plugin {
 }
 
 func (o *Op) served(plugin string) serve.Op {
-	spec := &ops.Spec{Name: plugin + "." + o.Name, Doc: o.Doc, Params: o.Params, Kwargs: o.Keywords, Where: o.Where, Result: o.Result, Effects: o.Effects, Core: o.Core,
+	spec := &ops.Spec{Name: plugin + "." + o.Name, Doc: o.Doc, Params: o.Params, Kwargs: keywords(o.Keywords), Where: o.Where, Result: o.Result, Effects: o.Effects, Core: o.Core,
 		Pure: o.Pure, ResultMem: o.Mem}
 	out := serve.Op{Spec: spec}
 	if o.Infer != nil {
@@ -210,6 +212,25 @@ func (o *Op) served(plugin string) serve.Op {
 				return report(err, Span{})
 			}
 			return nil
+		}
+	}
+	return out
+}
+
+// keywords are those of an op with defaults as the IR has them: the type of a plain 1 in Go is int.
+func keywords(ks []Keyword) []Keyword {
+	out := slices.Clone(ks)
+	for i := range out {
+		switch v := out[i].Default.(type) {
+		case int:
+			out[i].Default = int64(v)
+			if out[i].Kind == FloatKeyword {
+				out[i].Default = float64(v)
+			}
+		case int64:
+			if out[i].Kind == FloatKeyword {
+				out[i].Default = float64(v)
+			}
 		}
 	}
 	return out
