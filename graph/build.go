@@ -151,7 +151,7 @@ func (b *Builder) Targets(patterns []Pattern) ([]*Target, diag.List) {
 	}
 	lists := make([][]*Target, len(sources))
 	reports := make([]diag.List, len(sources))
-	_ = Each(0, sources, func(i int, source string) error { // reports carry the errors
+	_ = Each(b.workers(0), sources, func(i int, source string) error { // reports carry the errors
 		lists[i], reports[i] = b.FileTargets(source)
 		return nil
 	})

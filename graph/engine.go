@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
@@ -139,6 +140,17 @@ func (e *Engine) save(ctx context.Context, a *Action, outs map[string][]byte) {
 		ar.Outputs = append(ar.Outputs, cache.OutputFile{Path: name, Digest: d})
 	}
 	_ = e.Store.PutAction(ctx, a.Key, ar)
+}
+
+// PluginWorkers is how many sources per job are compiled at a time where there are plugins.
+const PluginWorkers = 4
+
+// workers is how many sources are compiled at a time (jobs as for Each). One that waits for a plugin needs no core, and what is asked at the same time travels together.
+func (b *Builder) workers(jobs int) int {
+	if b.client == nil || jobs == 1 {
+		return jobs
+	}
+	return PluginWorkers * cmp.Or(max(jobs, 0), runtime.NumCPU())
 }
 
 // Each runs f for every item, at most jobs at once (0: one per core), and returns all errors joined, in item order.

@@ -56,7 +56,7 @@ func (s *Session) Build(ctx context.Context, b *Builder, ps []Pattern, opt Build
 			affected = append(affected, i)
 		}
 	}
-	_ = Each(opt.Jobs, affected, func(_ int, i int) error { // reports carry the errors
+	_ = Each(b.workers(opt.Jobs), affected, func(_ int, i int) error { // reports carry the errors
 		if ctx.Err() == nil {
 			r.source(&r.sources[i], len(affected))
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
@@ -36,11 +37,16 @@ func (c *Client) Load() *Loaded { return c.LoadAs(c.configs) }
 // LoadAs is Load for a caller that configures the same plugins elsewhere: reports have the places of these configurations.
 func (c *Client) LoadAs(configs []plugins.Config) *Loaded {
 	l := &Loaded{Failed: map[string]diag.List{}, About: map[string]*plugins.Description{}}
+	about, failed := make([]*plugins.Description, len(configs)), make([]diag.List, len(configs))
+	var wg sync.WaitGroup
+	for i := range configs { // all start at the same time
+		wg.Go(func() { about[i], failed[i] = c.describe(&configs[i]) })
+	}
+	wg.Wait()
 	for i := range configs {
-		conf := &configs[i]
-		d, failed := c.describe(conf)
-		if failed != nil {
-			l.Failed[conf.Name] = blame(failed, conf.Pos)
+		conf, d := &configs[i], about[i]
+		if failed[i] != nil {
+			l.Failed[conf.Name] = blame(failed[i], conf.Pos)
 			continue
 		}
 		l.About[conf.Name] = d
