@@ -166,11 +166,11 @@ func noProgram(file string) error {
 // builderFor makes the builder of the workspace, or, for a file, of none.
 func (a *app) builderFor(ctx context.Context, isFile bool, lf *loadFlags) (*graph.Builder, error) {
 	ws, ds := graph.Open(a.dir)
-	if ws == nil || ds.HasErrors() {
-		if !isFile {
-			return nil, a.fail(ds, ws, exitUsage)
-		}
+	switch {
+	case ws == nil && isFile:
 		ws = graph.Detached(a.dir, nil)
+	case ws == nil || ds.HasErrors():
+		return nil, a.fail(ds, ws, exitUsage)
 	}
 	return a.builder(ctx, ws, "", lf)
 }

@@ -63,9 +63,9 @@ func (a *app) passesCommand() *cobra.Command {
 
 // passes lists the pipeline: with the plugins of the workspace, or the built-in passes outside of one.
 func (a *app) passes(ctx context.Context) error {
-	ws, ds := graph.Open(a.dir)
-	if ws == nil || ds.HasErrors() {
-		ws = graph.Detached(a.dir, nil)
+	ws, err := a.workspaceOrNone()
+	if err != nil {
+		return err
 	}
 	b, err := a.builder(ctx, ws, "", &loadFlags{})
 	if err != nil {

@@ -154,9 +154,9 @@ func (a *app) runTarget(ctx context.Context, what string, f *runFlags) (*graph.B
 
 // handTarget is a C++ file with the interface of its test, of which flags change parts.
 func (a *app) handTarget(ctx context.Context, what string, f *runFlags) (*graph.Builder, *graph.Target, error) {
-	ws, ds := graph.Open(a.dir)
-	if ws == nil || ds.HasErrors() {
-		ws = graph.Detached(a.dir, nil)
+	ws, err := a.workspaceOrNone()
+	if err != nil {
+		return nil, nil, err
 	}
 	b, err := a.builder(ctx, ws, "", &f.load)
 	if err != nil {
@@ -192,6 +192,18 @@ func (a *app) handTarget(ctx context.Context, what string, f *runFlags) (*graph.
 		}
 	}
 	return b, graph.HandwrittenTarget(&h), nil
+}
+
+// workspaceOrNone is the workspace of the command's folder, or one of nothing when there is none.
+func (a *app) workspaceOrNone() (*graph.Workspace, error) {
+	switch ws, ds := graph.Open(a.dir); {
+	case ws == nil:
+		return graph.Detached(a.dir, nil), nil
+	case ds.HasErrors():
+		return nil, a.fail(ds, ws, exitUsage)
+	default:
+		return ws, nil
+	}
 }
 
 // pairs splits NAME=VALUE flags.
