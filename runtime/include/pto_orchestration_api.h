@@ -264,7 +264,7 @@ enum class Op : uint8_t { SCOPE_BEGIN, SCOPE_END, ALLOC, SUBMIT, READ, WRITE, CO
 struct Command {
     Op op;
     uint8_t call;        // for reports: what the user called
-    uint16_t flags;
+    uint16_t flags;      // SUBMIT: DEPS_BY_POINTER; READ, WRITE: the type of the access
     int32_t line;        // of the call
     uint32_t bytes;      // of the command with its payload
     int32_t number;      // SCOPE_BEGIN: manual; ALLOC: infos; READ, WRITE: indices; COUNT: of vector cores; FATAL, MISUSE, LOG: code or level
@@ -1012,13 +1012,18 @@ inline TaskOutputTensors alloc(const TensorCreateInfo* const* infos, uint32_t n,
     return TaskOutputTensors(o);
 }
 
+// The C++ type of an element access: its DataType, and DOUBLE for one that no tensor has.
+constexpr uint16_t DOUBLE = 255;
+template <class T> constexpr uint16_t element_type() { return std::is_same<T, double>::value ? DOUBLE : static_cast<uint16_t>(dtype_of<T>()); }
+
 // Waits for the tasks that an element depends on, then reads or writes it.
-inline uint64_t access(Op op, Call call, const Tensor& t, uint32_t n, const uint32_t* idx, uint64_t bits, const char* file, int line) {
+inline uint64_t access(Op op, Call call, const Tensor& t, uint32_t n, const uint32_t* idx, uint64_t bits, uint16_t type, const char* file, int line) {
     Channel& c = channel();
     if (c.dead) return 0;
     const uint32_t sent = n <= PTO_MAX_DIMS ? n : PTO_MAX_DIMS + 1;
     Writer w(op, call, static_cast<uint32_t>(sizeof(Access) + sizeof(Tensor)) + rounded(4 * sent), file, line);
     w->number = static_cast<int32_t>(sent);
+    w->flags = type;
     const Access a{bits};
     w.put(&a, sizeof a);
     w.put(&t, sizeof t);
@@ -1092,11 +1097,11 @@ inline TaskOutputTensors alloc_tensors(const Arg& a, PTO_FILE) { return pto::sub
 
 // Waits for the producers, then reads one element; n == 0 reads the first element of the view.
 template <class T = uint64_t> inline T get_tensor_data(const Tensor& t, uint32_t n, const uint32_t* idx, PTO_FILE) {
-    return from_u64<T>(pto::access(pto::Op::READ, pto::GET_DATA, t, n, idx, 0, file, line));
+    return from_u64<T>(pto::access(pto::Op::READ, pto::GET_DATA, t, n, idx, 0, pto::element_type<T>(), file, line));
 }
 // Waits for the producers and their consumers, then writes one element.
 template <class T> inline void set_tensor_data(const Tensor& t, uint32_t n, const uint32_t* idx, T v, PTO_FILE) {
-    pto::access(pto::Op::WRITE, pto::SET_DATA, t, n, idx, to_u64(v), file, line);
+    pto::access(pto::Op::WRITE, pto::SET_DATA, t, n, idx, to_u64(v), pto::element_type<T>(), file, line);
 }
 
 inline int32_t rt_available_cluster_count(PTO_FILE) { return pto::cores(0, file, line); }

@@ -101,6 +101,9 @@ type cChannel struct {
 	answer         uint64
 }
 
+// accessDouble is the header's DOUBLE: the type of an element access that no tensor has.
+const accessDouble = 255
+
 // dtypes maps the header's DataType to ours.
 var dtypes = [...]ir.DType{ir.FP32, ir.FP16, ir.INT32, ir.INT16, ir.INT8, ir.UINT8, ir.BF16, ir.INT64, ir.UINT64, ir.UINT16, ir.UINT32, ir.BOOL,
 	ir.FP8E4M3FN, ir.FP8E8M0, ir.FP4, ir.FP8E5M2}

@@ -183,10 +183,12 @@ func (b *bridge) do(c *cCommand, r reader) {
 	case opRead:
 		next[uint64](&r)
 		t, index := b.element(r, c.number)
+		b.checkType(c, &t, at)
 		b.channel.answer = b.rt.Read(t, index, at)
 	case opWrite:
 		bits := *next[uint64](&r)
 		t, index := b.element(r, c.number)
+		b.checkType(c, &t, at)
 		b.rt.Write(t, index, bits, at)
 	case opCount:
 		if c.number != 0 {
@@ -213,6 +215,24 @@ func (b *bridge) do(c *cCommand, r reader) {
 			fmt.Fprint(os.Stderr, logText(c.number, at, message))
 		}
 	}
+}
+
+// checkType reports an access that takes the bits of a number for those of another kind of number. Unsigned types of the same size or more are how bits are meant.
+func (b *bridge) checkType(c *cCommand, t *sim.Tensor, at sim.Site) {
+	name := "double"
+	if c.flags != accessDouble {
+		given := dtypeOf(uint8(c.flags))
+		bits := given.IsInt() && !given.IsSigned() && given.Bytes() >= t.DType.Bytes()
+		if bits || given == t.DType || !given.IsFloat() && !t.DType.IsFloat() {
+			return
+		}
+		name = given.String()
+	}
+	if t.Addr == 0 { // which is reported
+		return
+	}
+	b.rt.Report(diag.Warningf(CodeElementType, at, "an element of type %s is accessed as %s", t.DType, name).
+		WithHint("the bits are copied as they are: name the type of the tensor, as in get_tensor_data<float> or set_tensor_data<float>"))
 }
 
 // reader walks over the payload of a command, whose parts are rounded up to 8 bytes.

@@ -164,7 +164,8 @@ func serve(req *request, newRunner runners, send func(*message)) *diag.Diagnosti
 			return d
 		}
 		if ext != nil {
-			ext.probing = req.Probe && i == 0
+			ext.first = i == 0
+			ext.probing = req.Probe && ext.first
 		}
 		r, d := b.run(obj, s)
 		if d != nil {

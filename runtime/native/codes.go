@@ -21,4 +21,5 @@ const (
 	CodeKernelEntry  diag.Code = "PTO-R112" // a kernel written in C++ without kernel_entry
 	CodeInputWritten diag.Code = "PTO-R113" // a kernel written in C++ changed an input
 	CodeStray        diag.Code = "PTO-R114" // a kernel written in C++ wrote outside of its arguments
+	CodeElementType  diag.Code = "PTO-R115" // an element is accessed as another kind of number
 )

@@ -34,6 +34,7 @@ type externals struct {
 	foot         footprint
 	guard        guarded
 	forget       bool // effects are not kept
+	first        bool // of the schedules
 	probing      bool // calls are repeated, see probe
 	habits       map[int32]*kernelHabits
 	after, other []byte // scratch of probe
@@ -151,7 +152,7 @@ func (x *externals) call(f uintptr, m *sim.Memory, c *sim.KernelCall) error {
 	clear(x.args[n+len(c.Scalars) : localArg])
 	x.local.blockIdx, x.local.blockNum, x.global.subBlock = int32(c.Block), int32(c.BlockCount), int32(c.SubBlock)
 	x.foot.take(m, c)
-	if x.probing {
+	if x.first {
 		x.unwritten(c)
 	}
 	x.p.arguments(c, &x.guard.moved)

@@ -179,3 +179,33 @@ void aicpu_orchestration_entry(const ChipStorageTaskArgs& args) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
+
+// An access that takes the bits of one kind of number for another is a warning, once per place; bits that are meant as such are not.
+func TestElementTypes(t *testing.T) {
+	e := engineFor(t, "o.cpp", `#include "pto_orchestration_api.h"
+void aicpu_orchestration_entry(const L2TaskArgs& args) {
+    const Tensor& x = args.tensor(0);
+    uint32_t i[2] = {1, 2}, shape[1] = {4};
+    TensorCreateInfo ints(shape, 1, DataType::INT32), halves(shape, 1, DataType::FLOAT16);
+    TaskOutputTensors made = alloc_tensors(ints, halves);
+    const Tensor &n = made.get_ref(0), &h = made.get_ref(1);
+    for (int k = 0; k < 2; ++k)
+        set_tensor_data(x, 2, i, 1);
+    get_tensor_data<double>(x, 2, i);
+    set_tensor_data(n, 1, i, 1.0f);
+    set_tensor_data(h, 1, i, 2.0f);
+    set_tensor_data(x, 2, i, 1.0f); get_tensor_data(x, 2, i); get_tensor_data<uint32_t>(x, 2, i); set_tensor_data(x, 2, i, to_u64(2.0f));
+    set_tensor_data(n, 1, i, 3); set_tensor_data(n, 1, i, int64_t{3}); set_tensor_data(n, 1, i, true); set_tensor_data(h, 1, i, half(1)); get_tensor_data<half>(h, 1, i);
+}
+`)
+	ds := runOK(t, e, callsOnly(tiles(1), nil))[0].Diags
+	var got []string
+	for _, d := range ds {
+		got = append(got, fmt.Sprint(d.Code, " ", d.Span.Line, " ", d.Message))
+	}
+	want := []string{"PTO-R115 9 an element of type fp32 is accessed as int32", "PTO-R115 10 an element of type fp32 is accessed as double",
+		"PTO-R115 11 an element of type int32 is accessed as fp32", "PTO-R115 12 an element of type fp16 is accessed as fp32"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}

@@ -49,6 +49,8 @@ var misuses = []struct {
 	{name: "element out of range", body: "uint32_t i[2] = {3, 16};\n «» get_tensor_data<float>(x, 2, i);", code: "PTO-R017", message: "index 16 of dimension 1 is out of bounds"},
 	{name: "nothing submitted", body: "", line: entryLine, code: exec.CodeNoTask, message: "submitted no task", hint: "dummy"},
 	{name: "1023 tasks with 16 dependencies each", body: "PTO2TaskId ids[16]; for (int i = 0; i < 16; ++i) { Arg a; ids[i] = rt_submit_dummy_task(a).task_id(); }\n PTO2_SCOPE() for (int i = 0; i < 1100; ++i) { Arg a; a.add_inout(y); a.set_dependencies(ids, 16);\n «» rt_submit_aiv_task(0, a); }", code: "PTO-R008", message: "dependency entries"},
+	{name: "two outputs of 16 floats", body: "uint32_t s[1] = {16}; TensorCreateInfo ci(s, 1); Arg a; a.add_output(ci, ci); auto o = rt_submit_aiv_task(0, a);\n" +
+		"const Tensor &p = o.get_ref(0), &q = o.get_ref(1); LOG_INFO(\"%d apart, %d and %d bytes\", int(q.buffer.addr - p.buffer.addr), int(p.buffer.size), int(q.buffer.size));", prints: "1024 apart, 1024 and 1024 bytes"},
 	{name: "null dependencies", body: "Arg a; a.add_inout(x);\n «» a.set_dependencies(nullptr, 2);\n rt_submit_aiv_task(0, a);", code: "PTO-R002", message: "null array"},
 	{name: "wild dependencies", body: "Arg a; a.add_inout(x); a.set_dependencies(reinterpret_cast<PTO2TaskId*>(0x10000000000), 2);\n «» rt_submit_aiv_task(0, a);", code: CodePointer, message: "memory that is not there"},
 	{name: "null tensor", body: "Arg a; Tensor* t = nullptr; asm(\"\" : \"+r\"(t)); a.add_inout(*t);\n «» rt_submit_aiv_task(0, a);", code: CodePointer, message: "memory that is not there"},

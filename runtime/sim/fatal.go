@@ -56,8 +56,8 @@ func (r *Runtime) ReportFatal(number int, message string, site Site) {
 // Diagnostics returns what was reported so far, the fatal error included, in the order of the calls; a warning comes once per place.
 func (r *Runtime) Diagnostics() diag.List { return r.diags }
 
-// Report adds a report of the caller's to those of the run. It does not stop the run.
-func (r *Runtime) Report(d *diag.Diagnostic) { r.diags.Add(d) }
+// Report adds a report of the caller's to those of the run, once per code and place. It does not stop the run.
+func (r *Runtime) Report(d *diag.Diagnostic) { r.warn(d) }
 
 // warn reports d unless the same code was reported for the same place; it does not stop the run.
 func (r *Runtime) warn(d *diag.Diagnostic) {
