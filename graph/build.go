@@ -220,7 +220,7 @@ func targetsOf(source string, unit *lang.Unit) []*Target {
 		var names []string
 		first := len(ts)
 		for _, f := range p.Funcs {
-			if isOrchestration(f) {
+			if f.IsEntry() {
 				names = append(names, f.Name)
 				ts = append(ts, &Target{Label: Label{trimPy(source), f.Name}, Source: source, Program: p, Unit: unit, Pos: f.Pos})
 			}
@@ -246,23 +246,6 @@ func targetsOf(source string, unit *lang.Unit) []*Target {
 	return ts
 }
 
-func isOrchestration(f *ir.Function) bool {
-	if f.Type == ir.Orchestration {
-		return true
-	}
-	if f.Type != ir.Opaque {
-		return false
-	}
-	found := false
-	ir.Inspect(f.Body, func(s ir.Stmt) bool {
-		if sc, ok := s.(*ir.Scope); ok && sc.Kind == ir.InCoreScope {
-			found = true
-		}
-		return !found
-	})
-	return found
-}
-
 // options are the pass options of a target.
 func (b *Builder) options(l Label) passes.Options {
 	c := &b.WS.Config.Build
@@ -282,7 +265,7 @@ func (b *Builder) Passes(t *Target) (*ir.Program, diag.List) {
 	if !ok {
 		f = sync.OnceValues(func() (*ir.Program, diag.List) {
 			ctx := &passes.Context{Ops: b.Ops, Options: key.options}
-			return passes.Run(ctx, key.program, b.pipeline, passes.Hooks{Broken: b.dumpBroken})
+			return b.runPasses(ctx, key.program, b.pipeline, nil)
 		})
 		b.lowered[key] = f
 	}
@@ -335,14 +318,21 @@ func (b *Builder) generate(t *Target, prog *ir.Program) (*Built, diag.List) {
 
 // print takes a target from its interface to C++.
 func (b *Builder) print(t *Target, prog, face *ir.Program) (*Built, diag.List) {
-	f, ds := lower.Lower(face, face.Lookup(t.Label.Func), b.Ops, lower.Options{NoManualAllocDeps: b.options(t.Label).NoManualAllocDeps})
+	f, ds := b.lower(t, face)
 	if f == nil || ds.HasErrors() {
+		ds = b.blamePlugins(t, ds)
 		b.mendBuild(t, ds)
-		return nil, ds
-	}
-	if ds.Add(orch.Check(f, b.Profile)...); ds.HasErrors() {
 		return nil, ds
 	}
 	code, lines := orch.Print(f, b.Profile)
 	return &Built{Target: t, Program: prog, Plan: f, Code: code, Lines: lines}, ds
+}
+
+// lower takes a target from its interface to its plan.
+func (b *Builder) lower(t *Target, face *ir.Program) (*plan.File, diag.List) {
+	f, ds := lower.Lower(face, face.Lookup(t.Label.Func), b.Ops, lower.Options{NoManualAllocDeps: b.options(t.Label).NoManualAllocDeps})
+	if f != nil && !ds.HasErrors() {
+		ds.Add(orch.Check(f, b.Profile)...)
+	}
+	return f, ds
 }

@@ -26,6 +26,8 @@ type FuncChange struct {
 	Function string `json:"function"`
 	Before   int    `json:"before"`
 	After    int    `json:"after"`
+	// Renamed: only names of variables changed.
+	Renamed bool `json:"renamed,omitempty"`
 }
 
 // Note is a decision and the DSL place that it is about.
@@ -43,12 +45,12 @@ func (b *Builder) ExplainPasses(t *Target) ([]PassReport, diag.List) {
 		r := &reports[len(reports)-1]
 		r.Notes = append(r.Notes, Note{at, what})
 	}}
-	_, ds := passes.Run(ctx, t.Program, b.pipeline, passes.Hooks{After: func(i int, p *passes.Pass, after *ir.Program) {
+	_, ds := b.runPasses(ctx, t.Program, b.pipeline, func(i int, p *passes.Pass, after *ir.Program) {
 		r := &reports[len(reports)-1]
 		r.Pass, r.Dump, r.Changed = p.Name, passes.DumpName(i, p), changes(before, after)
 		before = after
 		reports = append(reports, PassReport{Notes: []Note{}})
-	}})
+	})
 	last := len(reports) - 1
 	if last < len(b.pipeline) && len(reports[last].Notes) > 0 {
 		reports[last].Pass, reports[last].Dump = b.pipeline[last].Name, passes.DumpName(last, b.pipeline[last])
@@ -72,14 +74,14 @@ func changes(before, after *ir.Program) []FuncChange {
 		delete(old, f.Name)
 		switch {
 		case was == nil:
-			out = append(out, FuncChange{f.Name, -1, size(f)})
-		case was != f && !ir.EqualFunctions(was, f):
-			out = append(out, FuncChange{f.Name, size(was), size(f)})
+			out = append(out, FuncChange{f.Name, -1, size(f), false})
+		case was != f && !ir.IdenticalFunctions(was, f):
+			out = append(out, FuncChange{f.Name, size(was), size(f), ir.EqualFunctions(was, f)})
 		}
 	}
 	for _, f := range before.Funcs {
 		if old[f.Name] != nil {
-			out = append(out, FuncChange{f.Name, size(f), -1})
+			out = append(out, FuncChange{f.Name, size(f), -1, false})
 		}
 	}
 	return out
@@ -129,14 +131,14 @@ func (b *Builder) ExplainDeps(t *Target) (*DepsReport, diag.List) {
 			}
 		}
 	}}
-	prog, ds := passes.Run(ctx, t.Closure, b.pipeline, passes.Hooks{})
+	prog, ds := b.runPasses(ctx, t.Closure, b.pipeline, nil)
 	if ds.HasErrors() {
 		return nil, ds
 	}
 	f, more := lower.Lower(prog, prog.Lookup(t.Label.Func), b.Ops, lower.Options{NoManualAllocDeps: b.options(t.Label).NoManualAllocDeps,
 		Explain: func(at diag.Span, what string) { r.Notes = append(r.Notes, Note{at, what}) }})
 	if ds.Add(more...); f == nil || ds.HasErrors() {
-		return nil, ds
+		return nil, b.blamePlugins(t, ds)
 	}
 	plan.Walk(f.Body, func(s plan.Stmt) bool {
 		switch s := s.(type) {

@@ -61,7 +61,7 @@ func (b *Builder) After(t *Target, stage string) (*ir.Program, diag.List, error)
 			return nil, nil, noStage(stage, b.pipeline)
 		}
 	}
-	p, ds := passes.Run(&passes.Context{Ops: b.Ops, Options: b.options(t.Label)}, t.Program, run, passes.Hooks{})
+	p, ds := b.runPasses(&passes.Context{Ops: b.Ops, Options: b.options(t.Label)}, t.Program, run, nil)
 	return p, ds, nil
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/passes"
+	"github.com/ptobuild/ptobuild/passes/lower"
 	"github.com/ptobuild/ptobuild/plugins"
 	"github.com/ptobuild/ptobuild/plugins/client"
 	"github.com/ptobuild/ptobuild/plugins/lock"
@@ -295,14 +296,35 @@ func (r *RunningPlugins) end(which func(idle int, s *runningSet) bool) {
 	}
 }
 
-// dumpBroken writes the programs before and after a pass that broke something, for whoever has to mend it.
-func (b *Builder) dumpBroken(pass *passes.Pass, before, after *ir.Program, _ diag.List) {
-	for name, p := range map[string]*ir.Program{"before": before, "after": after} {
-		if p != nil && !b.WS.detached {
-			file := path.Join(brokenDir, p.Name+"."+pass.Name+"."+name+".py")
-			_ = state.Update(b.WS.Abs(file), []byte(ir.Print(p, ir.PrintOptions{}))) // the report tells what is wrong without them
+// runPasses runs passes on a program. What one of them breaks is dumped.
+func (b *Builder) runPasses(ctx *passes.Context, p *ir.Program, ps []*passes.Pass, after func(int, *passes.Pass, *ir.Program)) (*ir.Program, diag.List) {
+	return passes.Run(ctx, p, ps, passes.Hooks{After: after, Broken: b.dumpBroken})
+}
+
+// blamePlugins finds out whether errors after the passes are the work of a plugin's pass.
+func (b *Builder) blamePlugins(t *Target, ds diag.List) diag.List {
+	ctx := &passes.Context{Ops: b.Ops, Options: b.options(t.Label)}
+	return passes.Blame(ctx, t.Closure, b.pipeline, passes.Hooks{Broken: b.dumpBroken}, ds, func(p *ir.Program) diag.List {
+		_, ds := b.lower(t, lower.Interface(p, t.Label.Func))
+		return ds
+	})
+}
+
+// dumpBroken writes the programs before and after a pass that broke something, for whoever has to mend it, and returns the names of the files.
+func (b *Builder) dumpBroken(pass *passes.Pass, before, after *ir.Program) (files []string) {
+	for i, p := range []*ir.Program{before, after} {
+		if p == nil {
+			continue
+		}
+		file := path.Join(brokenDir, p.Name+"."+pass.Name+"."+[]string{"before", "after"}[i]+".py")
+		if b.WS.detached { // nothing is written beside the sources
+			file = filepath.ToSlash(filepath.Join(os.TempDir(), "ptobuild-broken", path.Base(file)))
+		}
+		if state.Update(b.WS.Abs(file), []byte(ir.Print(p, ir.PrintOptions{}))) == nil { // the report tells what is wrong without them
+			files = append(files, file)
 		}
 	}
+	return files
 }
 
 // brokenDir holds the dumps.

@@ -100,7 +100,7 @@ func (r *round) makeOutputs(src *sourceNow, u *unitNow, i int, before *state.Tar
 	target := u.targets[i]
 	r.count("Passes", true)
 	t.Ran = state.Passes
-	prog, ds := passes.Run(&passes.Context{Ops: r.b.Ops, Options: r.b.options(l)}, target.Closure, r.b.pipeline, passes.Hooks{})
+	prog, ds := r.b.runPasses(&passes.Context{Ops: r.b.Ops, Options: r.b.options(l)}, target.Closure, r.b.pipeline, nil)
 	if r.opt.Warm {
 		r.b.seedPasses(target, prog, ds)
 	}

@@ -24,6 +24,12 @@ func EqualFunctions(a, b *Function) bool {
 	return d.function(a, b)
 }
 
+// IdenticalFunctions is EqualFunctions for which the names of Vars count as well.
+func IdenticalFunctions(a, b *Function) bool {
+	d := differ{quiet: true, names: true}
+	return d.function(a, b)
+}
+
 // Diff says in words where two programs first differ, outermost place first, and "" when they are Equal.
 func Diff(a, b *Program) string {
 	var d differ
@@ -73,6 +79,7 @@ type differ struct {
 	quiet    bool // nobody reads the words
 	same     bool // Vars are equal only to themselves
 	noMemRef bool
+	names    bool // paired Vars have one name
 	ab, ba   map[*Var]*Var
 	todo     []*Var // Vars of a whose types are still to be compared: comparing them at once would go as deep as Vars lead to Vars
 	why      string
@@ -210,6 +217,9 @@ func (d *differ) bind(a, b *Var) bool {
 	}
 	d.ab[a], d.ba[b] = b, a
 	d.todo = append(d.todo, a)
+	if d.names && a.Hint != b.Hint {
+		return d.fail("variable %s vs %s", a.Hint, b.Hint)
+	}
 	return diffValue(d, "dynamic", a.Dyn, b.Dyn) || d.at("variable %s", a.Hint)
 }
 

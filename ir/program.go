@@ -121,3 +121,16 @@ func (f *Function) Param(v *Var) int {
 	}
 	return -1
 }
+
+// IsEntry reports a function that is a program's face: an orchestration, or an opaque function that becomes one because it has a block of device code.
+func (f *Function) IsEntry() bool {
+	found := f.Type == Orchestration
+	if f.Type == Opaque {
+		Inspect(f.Body, func(s Stmt) bool {
+			sc, ok := s.(*Scope)
+			found = found || ok && sc.Kind == InCoreScope
+			return !found
+		})
+	}
+	return found
+}

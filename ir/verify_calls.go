@@ -93,15 +93,14 @@ func (v *verifier) arrayNotEscaped() {
 	})
 }
 
-// outParamNotShadowed: an output parameter's name is not given to a fresh tensor, which nobody would ever copy out.
+// outParamNotShadowed: an output parameter is not assigned a fresh tensor, which nobody would ever copy out. In SSA form it is not assigned at all: the
+// mistake shows before.
 func (v *verifier) outParamNotShadowed() {
 	v.each(nil, func(f *Function) {
-		outs := make(map[*Var]*Var)
-		byBase := make(map[string]*Var) // SSA versions of a parameter share its base name, and nothing else in the function does
+		outs := make(map[*Var]bool)
 		for _, p := range f.Params {
 			if p.Dir != In {
-				outs[p.Var] = p.Var
-				byBase[BaseName(p.Var.Hint)] = p.Var
+				outs[p.Var] = true
 			}
 		}
 		if len(outs) == 0 {
@@ -109,20 +108,13 @@ func (v *verifier) outParamNotShadowed() {
 		}
 		Inspect(f.Body, func(s Stmt) bool {
 			a, ok := s.(*Assign)
-			if !ok {
+			if !ok || !outs[a.Var] {
 				return true
 			}
-			c, ok := a.Value.(*OpCall)
-			if !ok || !v.ops.Allocates(c.Op) {
-				return true
-			}
-			p := outs[a.Var]
-			if n := ParseName(a.Var.Hint); p == nil && n.Role == "ssa" && len(n.Qualifiers) == 0 {
-				p = byBase[n.Base]
-			}
-			if p != nil {
-				v.report(codeOutShadowed, a.Pos, "the output parameter '%s' is rebound to a fresh tensor by %s: the output would never be written", BaseName(p.Hint), c.Op).
-					WithHint("write into it ('%s[:] = …'), or give the new tensor another name", BaseName(p.Hint))
+			if c, ok := a.Value.(*OpCall); ok && v.ops.Allocates(c.Op) {
+				name := BaseName(a.Var.Hint)
+				v.report(codeOutShadowed, a.Pos, "the output parameter '%s' is rebound to a fresh tensor by %s: the output would never be written", name, c.Op).
+					WithHint("write into it ('%s[:] = …'), or give the new tensor another name", name)
 			}
 			return true
 		})

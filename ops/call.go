@@ -132,8 +132,8 @@ func (s *Site) placeOperands() *diag.Diagnostic {
 		args = slices.Delete(args, len(params), len(params)+1)
 	}
 	if len(args) > len(params) && !variadic {
-		return s.errorAt(CodeCount, args[len(params)].Span(), "%s takes %s, got %d", s.Spec.Name, operandCount(params), len(args)).
-			WithHint("its operands are (%s)", paramList(params))
+		s.Args = args
+		return s.tooMany(len(args))
 	}
 	for i := range params {
 		given := i < len(args) && args[i] != nil

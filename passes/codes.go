@@ -4,7 +4,7 @@ import "github.com/ptobuild/ptobuild/internal/diag"
 
 // Reports of the manager and of the passes up to flattening.
 const (
-	codeInternal      diag.Code = "PTO-X001" // a pass broke an invariant: a defect of ptobuild or of a plugin
+	CodeInternal      diag.Code = "PTO-X001" // a pass broke an invariant: a defect of ptobuild or of a plugin
 	codeMissing       diag.Code = "PTO-X002" // the program lacks what the first pass needs
 	codeNoSuchPass    diag.Code = "PTO-X003" // no pass of that name
 	codeInlineCycle   diag.Code = "PTO-X010" // inline functions that call each other in a circle

@@ -89,17 +89,33 @@ func DumpName(i int, p *Pass) string { return fmt.Sprintf("%02d_after_%s", i+1, 
 type Hooks struct {
 	// After is called after each pass with its index and the program.
 	After func(index int, pass *Pass, p *ir.Program)
-	// Broken is called when a pass broke an invariant, with the program before and after it (nil after a crash).
-	Broken func(pass *Pass, before, after *ir.Program, ds diag.List)
+	// Broken is called when a pass broke an invariant, with the program before and after it (nil after a crash). It returns where they can be read, for the
+	// report.
+	Broken func(pass *Pass, before, after *ir.Program) (dumps []string)
 }
 
-// Run drives a program through passes. The structural properties are verified first: what breaks them is the user's mistake, or the front end's. After each pass that changed it, the structural properties and those the pass declares are verified; what
-// a pass requires and none before it produced is verified on the program as it is then.
+// Run drives a program through passes. The structural properties are verified first: what breaks them is the user's mistake, or the front end's. After each
+// pass that changed it, the structural properties and those the pass declares are verified; what a pass requires and none before it produced is verified on
+// the program as it is then. After a pass of a plugin all that was established is verified, and what foreignWork says. A pass of the core that fails because
+// of what a plugin's pass made of the program is told as the fault of that one (see Blame).
 //
 // The result is the program after the last pass that ran, and all reports. With an error among them the program is not fit for more. A
 // user's mistake carries its own code; a broken invariant is PTO-X001 and names pass and node.
 func Run(ctx *Context, p *ir.Program, ps []*Pass, h Hooks) (*ir.Program, diag.List) {
-	r := runner{ctx: ctx, ops: opInfo(ctx), all: ps, hooks: h, holds: map[ir.Property]bool{}, lost: map[ir.Property]string{}}
+	r := newRunner(ctx, ps, h)
+	out, ds := r.run(p)
+	if r.failed != nil && r.failed.Plugin == "" && r.foreign {
+		ds = Blame(ctx, p, ps, h, ds, nil)
+	}
+	return out, ds
+}
+
+func newRunner(ctx *Context, ps []*Pass, h Hooks) *runner {
+	return &runner{ctx: ctx, ops: opInfo(ctx), all: ps, hooks: h, holds: map[ir.Property]bool{}, lost: map[ir.Property]string{}}
+}
+
+func (r *runner) run(p *ir.Program) (*ir.Program, diag.List) {
+	ctx, ps := r.ctx, r.all
 	ctx.diags = ir.Verify(p, r.ops, structural...)
 	if !ctx.diags.HasErrors() {
 		ctx.diags.Add(verifyOps(ctx, p)...)
@@ -110,11 +126,13 @@ func Run(ctx *Context, p *ir.Program, ps []*Pass, h Hooks) (*ir.Program, diag.Li
 	for i, pass := range ps {
 		next, ok := r.step(p, pass)
 		if !ok {
+			r.failed = pass
 			break
 		}
+		r.foreign = r.foreign || pass.Plugin != "" && next != p
 		p = next
-		if h.After != nil {
-			h.After(i, pass, p)
+		if r.hooks.After != nil {
+			r.hooks.After(i, pass, p)
 		}
 	}
 	ds := ctx.diags
@@ -129,6 +147,9 @@ type runner struct {
 	hooks Hooks
 	holds map[ir.Property]bool
 	lost  map[ir.Property]string // property → the pass that invalidated it
+
+	failed  *Pass // the one at which the pipeline stopped
+	foreign bool  // a plugin's pass changed the program
 }
 
 // opInfo is what the verifier may ask of the ops, nil when there are none.
@@ -148,13 +169,13 @@ func (r *runner) step(p *ir.Program, pass *Pass) (_ *ir.Program, ok bool) {
 	before := len(r.ctx.diags)
 	next, err := r.call(p, pass)
 	if err != nil {
-		r.ctx.diags.Add(diag.AsList(err, codeInternal)...)
+		r.ctx.diags.Add(diag.AsList(err, CodeInternal)...)
 		var refused *Refusal
 		if errors.As(err, &refused) {
-			r.broken(pass, refused.before, refused.after, diag.AsList(refused.err, codeInternal))
+			r.broken(pass, refused.before, refused.after, diag.AsList(refused.err, CodeInternal))
 			return nil, false
 		}
-		if len(r.ctx.diags) > before && r.ctx.diags[len(r.ctx.diags)-1].Code == codeInternal {
+		if len(r.ctx.diags) > before && r.ctx.diags[len(r.ctx.diags)-1].Code == CodeInternal {
 			r.broken(pass, p, nil, r.ctx.diags[len(r.ctx.diags)-1:])
 		}
 		return nil, false
@@ -188,6 +209,9 @@ func (r *runner) verify(p, next *ir.Program, pass *Pass) bool {
 	if next != p {
 		check = slices.Concat(structural, check)
 	}
+	if pass.Plugin != "" {
+		return r.verifyForeign(p, next, pass, check)
+	}
 	ds := ir.Verify(next, r.ops, check...)
 	if !ds.HasErrors() {
 		r.ctx.diags.Add(ds...)
@@ -197,32 +221,74 @@ func (r *runner) verify(p, next *ir.Program, pass *Pass) bool {
 	mistakes := ir.Verify(next, r.ops, byTheUser...)
 	check = slices.DeleteFunc(slices.Clone(check), func(x ir.Property) bool { return slices.Contains(byTheUser, x) })
 	broken := ir.Verify(next, r.ops, check...)
+	mistakes = slices.DeleteFunc(mistakes, func(d *diag.Diagnostic) bool { // a malformed program is reported whatever is asked
+		return slices.ContainsFunc(broken, func(x *diag.Diagnostic) bool { return x.Code == d.Code && x.Span == d.Span && x.Message == d.Message })
+	})
 	if next != p {
 		r.ctx.diags.Add(mistakes...)
 	}
-	for _, d := range broken {
-		if d.Severity == diag.Error {
-			d = internal(pass, d)
-		}
-		r.ctx.diags.Add(d)
-	}
-	if broken.HasErrors() {
-		r.broken(pass, p, next, broken)
-	}
+	r.refuse(p, next, pass, broken)
 	return false
+}
+
+// verifyForeign checks what a pass of a plugin made of p: check, all that was established and that the pass does not give up, and what foreignWork says.
+func (r *runner) verifyForeign(p, next *ir.Program, pass *Pass, check []ir.Property) bool {
+	if next != p {
+		for x := range r.holds { // the reports are sorted
+			if !slices.Contains(pass.Produces, x) {
+				check = append(check, x)
+			}
+		}
+	}
+	ds := ir.Verify(next, r.ops, check...)
+	if ds.HasErrors() { // what did not hold before either is not the pass's fault
+		check = slices.DeleteFunc(check, func(x ir.Property) bool {
+			return !slices.Contains(pass.Produces, x) && ir.Verify(p, r.ops, x).HasErrors()
+		})
+		ds = ir.Verify(next, r.ops, check...)
+	}
+	if !ds.HasErrors() && next != p {
+		ds.Add(foreignWork(r.ctx, p, next)...)
+	}
+	if ds.HasErrors() {
+		r.refuse(p, next, pass, ds)
+		return false
+	}
+	r.ctx.diags.Add(ds...)
+	return true
+}
+
+// refuse reports what a pass broke: for one of a plugin in one report, its author has the dumps.
+func (r *runner) refuse(before, after *ir.Program, pass *Pass, ds diag.List) {
+	var told diag.List
+	for _, d := range ds {
+		switch {
+		case d.Severity != diag.Error:
+			told.Add(d)
+		case pass.Plugin == "" || !told.HasErrors():
+			told.Add(internal(pass, d))
+		default:
+			first := told[slices.IndexFunc(told, func(d *diag.Diagnostic) bool { return d.Severity == diag.Error })]
+			first.WithRelated(d.Span, "%s", cited(d))
+		}
+	}
+	r.ctx.diags.Add(told...)
+	if told.HasErrors() {
+		r.broken(pass, before, after, told)
+	}
 }
 
 // call runs the pass and turns a panic into an error that names it.
 func (r *runner) call(p *ir.Program, pass *Pass) (out *ir.Program, err error) {
 	defer func() {
 		if x := recover(); x != nil {
-			err = diag.Errorf(codeInternal, diag.Span{}, "internal error: pass %s failed: %v", pass.Name, x).
+			err = diag.Errorf(CodeInternal, diag.Span{}, "internal error: pass %s failed: %v", pass.Name, x).
 				WithHint("this is a defect of ptobuild; please report it with the program (at %s)", crashSite(debug.Stack()))
 		}
 	}()
 	out, err = pass.Run(r.ctx, p)
 	if out == nil && err == nil {
-		err = diag.Errorf(codeInternal, diag.Span{}, "internal error: pass %s returned no program", pass.Name)
+		err = diag.Errorf(CodeInternal, diag.Span{}, "internal error: pass %s returned no program", pass.Name)
 	}
 	return out, err
 }
@@ -249,12 +315,12 @@ func (r *runner) ready(p *ir.Program, pass *Pass) bool {
 			continue
 		}
 		if by := r.lost[x]; by != "" {
-			r.ctx.diags.Add(diag.Errorf(codeInternal, diag.Span{}, "internal error: pass %s requires %s, which %s invalidated", pass.Name, x, by).
+			r.ctx.diags.Add(diag.Errorf(CodeInternal, diag.Span{}, "internal error: pass %s requires %s, which %s invalidated", pass.Name, x, by).
 				WithHint("the order of the passes is wrong"))
 			return false
 		}
 		if i := slices.IndexFunc(r.all, func(q *Pass) bool { return q != pass && slices.Contains(q.Produces, x) }); i >= 0 && !ir.IsVerifiable(x) {
-			r.ctx.diags.Add(diag.Errorf(codeInternal, diag.Span{}, "internal error: pass %s requires %s, which %s produces only later", pass.Name, x, r.all[i].Name).
+			r.ctx.diags.Add(diag.Errorf(CodeInternal, diag.Span{}, "internal error: pass %s requires %s, which %s produces only later", pass.Name, x, r.all[i].Name).
 				WithHint("the order of the passes is wrong"))
 			return false
 		}
@@ -317,19 +383,35 @@ func verifyOps(ctx *Context, p *ir.Program) diag.List {
 	return ds
 }
 
+// broken has the programs before and after a pass dumped; the reports then say where.
 func (r *runner) broken(pass *Pass, before, after *ir.Program, ds diag.List) {
-	if r.hooks.Broken != nil {
-		r.hooks.Broken(pass, before, after, ds)
+	if r.hooks.Broken == nil {
+		return
+	}
+	if dumps := r.hooks.Broken(pass, before, after); len(dumps) > 0 {
+		for _, d := range ds {
+			if d.Severity == diag.Error {
+				d.Hint = strings.TrimPrefix(d.Hint+"; dumps: "+strings.Join(dumps, ", "), "; ")
+			}
+		}
 	}
 }
 
 // internal wraps a verifier report on the work of a pass.
 func internal(pass *Pass, d *diag.Diagnostic) *diag.Diagnostic {
-	n := diag.Errorf(codeInternal, d.Span, "internal error: pass %s broke an invariant: [%s] %s", pass.Name, d.Code, d.Message)
+	n := diag.Errorf(CodeInternal, d.Span, "internal error: pass %s broke an invariant: %s", pass.Name, cited(d))
 	n.Related = d.Related
 	if pass.Plugin != "" {
-		n.Message = fmt.Sprintf("pass %s of plugin %s broke an invariant: [%s] %s", pass.Name, pass.Plugin, d.Code, d.Message)
+		n.Message = fmt.Sprintf("pass %s of plugin %s broke an invariant: %s", pass.Name, pass.Plugin, cited(d))
 		return n.WithHint("this is a defect of the plugin; please report it to its author with the program and the dumps before and after the pass")
 	}
 	return n.WithHint("this is a defect of ptobuild; please report it with the program and the dumps before and after the pass")
+}
+
+// cited is a report inside of another.
+func cited(d *diag.Diagnostic) string {
+	if d.Code == CodeInternal {
+		return strings.TrimPrefix(d.Message, "internal error: ")
+	}
+	return fmt.Sprintf("[%s] %s", d.Code, d.Message)
 }

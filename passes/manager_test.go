@@ -119,14 +119,18 @@ func TestBrokenPass(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dumped, later := false, false
 			last := &Pass{Name: "Last", Run: func(_ *Context, p *ir.Program) (*ir.Program, error) { later = true; return p, nil }}
-			_, ds := Run(&Context{}, good(), []*Pass{c.pass, last}, Hooks{Broken: func(p *Pass, before, after *ir.Program, _ diag.List) {
+			_, ds := Run(&Context{}, good(), []*Pass{c.pass, last}, Hooks{Broken: func(p *Pass, before, after *ir.Program) []string {
 				dumped = p == c.pass && before != nil
+				return []string{"dumps/before.py"}
 			}})
 			text := fmt.Sprint(ds)
 			for _, w := range c.want {
 				if !strings.Contains(text, w) {
 					t.Errorf("%q lacks %q", text, w)
 				}
+			}
+			if told := strings.Contains(ds[0].Hint, "dumps/before.py"); told != c.dump {
+				t.Errorf("hint %q, dumped %v", ds[0].Hint, c.dump)
 			}
 			if dumped != c.dump || later {
 				t.Errorf("dumped %v, want %v; later passes ran: %v", dumped, c.dump, later)

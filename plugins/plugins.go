@@ -137,6 +137,8 @@ func (p *Pass) CheckGrant(plugin string, before, after *ir.Program) error {
 		case n == nil || g.Allows(f.Type):
 		case !ir.EqualFunctions(f, n):
 			return refuse(f, "changed")
+		case !ir.IdenticalFunctions(f, n): // names become names of C++
+			return refuse(f, "renamed variables of")
 		}
 	}
 	for _, f := range after.Funcs {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ptobuild/ptobuild/graph"
 	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/passes"
 	"github.com/ptobuild/ptobuild/runtime/native"
 )
 
@@ -47,7 +48,7 @@ func exitOf(ctx context.Context, ds diag.List) int {
 
 func exitOfCode(c diag.Code) int {
 	switch c {
-	case graph.CodeOutput, graph.CodeTrace, native.CodeToolchain, native.CodeCompile, native.CodeProtocol:
+	case passes.CodeInternal, graph.CodeOutput, graph.CodeTrace, native.CodeToolchain, native.CodeCompile, native.CodeProtocol:
 		return exitInternal
 	case graph.CodeMismatch, graph.CodeReference:
 		return exitTests

@@ -154,6 +154,8 @@ func (a *app) printPass(r graph.PassReport) {
 			a.ui.Printf("    %s: new, %s\n", c.Function, ui.Plural(c.After, "statement"))
 		case c.After < 0:
 			a.ui.Printf("    %s: gone\n", c.Function)
+		case c.Renamed:
+			a.ui.Printf("    %s: variables have other names\n", c.Function)
 		case c.Before == c.After:
 			a.ui.Printf("    %s: %s, as many as before\n", c.Function, ui.Plural(c.After, "statement"))
 		default:

@@ -58,6 +58,7 @@ type Client struct {
 
 	failed    atomic.Bool        // a call failed
 	memories  map[string]*memory // by plugin
+	specs     sync.Map           // name of an op → *ops.Spec
 	types     desk[*inferred]
 	templates desk[*template.Scanned]
 	numbers   numbers

@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -45,7 +46,7 @@ func (c *Client) infer(plugin string, s *ops.Site) (ir.Type, *diag.Diagnostic) {
 		return c.inferPlaced(plugin, call, s)
 	}
 	if err = q.err; err == nil {
-		err = checkResult(s.Spec, q.answer.typ)
+		err = checkResult(s.Spec, k.call.Args, q.answer.typ)
 	}
 	if err != nil {
 		return nil, at(asReport(plugin, inferring, err), s.Pos)
@@ -183,11 +184,13 @@ func inferredOf(q *question[*inferred], typed *ir.OpCall, owners map[*ir.Var]*ca
 			return true
 		}
 		a.closed = false
-		if i, ok := a.vars[v]; ok && k.vars[i] == nil {
+		switch i, ok := a.vars[v]; {
+		case ok && k.vars[i] == nil:
 			err = errors.New("the type holds an operand with storage where a number has to stand")
-		}
-		if o := owners[v]; o != nil && o != k {
+		case !ok && owners[v] != nil:
 			err = errors.New("the type holds a variable of another call")
+		case !ok:
+			err = fmt.Errorf("the type of %s holds variable %q, which is none of the call's", k.call.Op, v.Hint)
 		}
 		return true
 	})
@@ -209,15 +212,6 @@ func (c *Client) inferPlaced(plugin string, call *ir.OpCall, s *ops.Site) (ir.Ty
 		return nil, at(resp.Infer.Errors[0].Diag, s.Pos)
 	}
 	return nil, at(answer(plugin, inferring, errors.New("the same question got two answers")), s.Pos)
-}
-
-// checkResult compares a type with what the spec says about the result.
-func checkResult(s *ops.Spec, t ir.Type) error {
-	_, scalar := t.(*ir.ScalarType)
-	if k := s.Result.Kind; scalar && (k == ops.Fresh || k == ops.View || k == ops.InPlace) {
-		return errors.New("the result of " + s.Name + " has storage by its spec, but its type is a scalar")
-	}
-	return nil
 }
 
 // maxBatch is how many calls go into one message. Larger batches travel as several messages at once, so that one end writes while the other reads.
@@ -279,6 +273,13 @@ func (c *Client) inferBatch(plugin string, calls []*ir.OpCall) ([]ir.Type, []plu
 			return nil, nil, answer(plugin, inferring, errNotAsked)
 		}
 		types[e.Call] = nil
+	}
+	for i, t := range types {
+		if spec, ok := c.specs.Load(calls[i].Op); ok && t != nil {
+			if err := checkResult(spec.(*ops.Spec), calls[i].Args, t); err != nil {
+				return nil, nil, answer(plugin, inferring, err)
+			}
+		}
 	}
 	return types, resp.Infer.Errors, nil
 }

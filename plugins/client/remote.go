@@ -88,6 +88,7 @@ func (c *Client) describe(conf *plugins.Config) (*plugins.Description, diag.List
 
 // equip gives an op the functions that the plugin serves.
 func (c *Client) equip(name string, s *ops.Spec, can plugins.Can, doubles bool) {
+	c.specs.Store(s.Name, s)
 	if can.Infer {
 		s.Infer = func(site *ops.Site) (ir.Type, *diag.Diagnostic) { return c.infer(name, site) }
 	}

@@ -157,6 +157,24 @@ func (p *process) connect(c *plugins.Config) *diag.Diagnostic {
 	return nil
 }
 
+// unconfigured is the report about a plugin that started and did not take its options.
+func (p *process) unconfigured(c *plugins.Config, err error) *diag.Diagnostic {
+	const hint = "this is a defect of the plugin; report it to its author"
+	code := status.Code(err)
+	if code == codes.DeadlineExceeded {
+		return diag.Errorf(plugins.CodeHang, diag.Span{}, "plugin %s did not answer within %s while taking its options", c.Name, c.Timeout).
+			WithHint("%s, or set a longer timeout in [plugins.%s]", hint, c.Name)
+	}
+	if gone := !p.alive(); gone || code == codes.Unavailable {
+		how := "it broke the connection"
+		if gone {
+			how = p.runner.exit()
+		}
+		return diag.Errorf(plugins.CodeCrash, diag.Span{}, "plugin %s ended while taking its options (%s)", c.Name, how).WithHint(hint)
+	}
+	return diag.Errorf(plugins.CodeFailed, diag.Span{}, "plugin %s failed while taking its options: %v", c.Name, status.Convert(err).Message()).WithHint(hint)
+}
+
 // identity checks that the plugin is the one that was configured.
 func identity(c *plugins.Config, r *proto.ConfigureResponse) *diag.Diagnostic {
 	switch {

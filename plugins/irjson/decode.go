@@ -385,6 +385,9 @@ func (d *decoder) fields(v reflect.Value, m map[string]any) error {
 		name := fieldName(t.Field(i))
 		x, ok := m[name]
 		if !ok {
+			if t.Field(i).Type == dtypeType && v.CanAddr() && v.Addr().Type().Implements(typeType) {
+				return failf("a %s without dtype", t.Name())
+			}
 			continue
 		}
 		seen++

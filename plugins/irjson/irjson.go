@@ -87,4 +87,5 @@ var (
 	spanType  = reflect.TypeFor[diag.Span]()
 	dtypeType = reflect.TypeFor[ir.DType]()
 	varType   = reflect.TypeFor[*ir.Var]()
+	typeType  = reflect.TypeFor[ir.Type]()
 )

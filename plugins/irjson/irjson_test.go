@@ -66,6 +66,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 		{document(`{"node": "Eval", "x": {"var": 9}}`), "function f, body[0].x: variable 9 has no entry in vars"},
 		{document(`{"node": "Eval", "y": 1}`), "function f, body[0]: Eval has no field \"y\": there are x, comments, pos"},
 		{document(`{"node": "Eval", "x": {"node": "ConstInt", "dtype": "FP99"}}`), `function f, body[0].x.dtype: "FP99" is no dtype`},
+		{document(`{"node": "Eval", "x": {"node": "OpCall", "type": {"node": "TileType", "shape": []}}}`), "a TileType without dtype"},
 		{document(`{"node": "Eval", "x": {"node": "Binary", "op": "?"}}`), `function f, body[0].x.op: "?" is none of +, -`},
 		{document(`{"node": "Eval", "x": {"node": "ConstInt", "value": 1.5}}`), "function f, body[0].x.value: 1.5 is no whole number of 64 bits"},
 		{document(`{"node": "Eval", "x": {"node": "ConstInt", "pos": [1]}}`), "function f, body[0].x.pos: a place is"},

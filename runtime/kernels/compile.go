@@ -42,9 +42,14 @@ type compiler struct {
 	err    *diag.Diagnostic
 }
 
-// compile makes the kernel of a function. The error, if any, is kept in the kernel.
-func (p *Program) compile(name string) *kernel {
-	k := &kernel{name: name}
+// compile makes the kernel of a function. The error, if any, is kept in the kernel. A panic is a mistake of the evaluator, as in exec.
+func (p *Program) compile(name string) (k *kernel) {
+	k = &kernel{name: name}
+	defer func() {
+		if x := recover(); x != nil {
+			k.err = diag.Errorf(CodeInternal, k.pos, "kernel '%s': internal error of the evaluator: %v", name, x)
+		}
+	}()
 	f := p.funcs[name]
 	switch {
 	case f == nil:

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ops"
 )
 
 // opCtx is one op call while it is compiled.
@@ -46,8 +47,30 @@ func cutName(op string) (ns, leaf string) {
 	return op[:max(i, 0)], op[i+1:]
 }
 
+// fits reports a call that is not as the spec of its op says. It is asked once for every call that is compiled, so that builders may rely on number and
+// kinds of operands: a program may come from a dump or a plugin.
+func (c *compiler) fits(e *ir.OpCall) bool {
+	reg := c.p.reg
+	if reg == nil {
+		reg = ops.Builtin()
+	}
+	spec := reg.Lookup(e.Op)
+	if spec == nil {
+		c.errorf(CodeOp, e.Pos, "%s: there is no such op", e.Op)
+		return false
+	}
+	if d := spec.FitsOperands(e); d != nil {
+		c.errorf(CodeExpr, e.Pos, "%s", d.Message)
+		return false
+	}
+	return true
+}
+
 // opCall compiles an op whose result is no scalar.
 func (c *compiler) opCall(e *ir.OpCall, to slot) {
+	if !c.fits(e) {
+		return
+	}
 	ns, leaf := cutName(e.Op)
 	o := &opCtx{c: c, call: e, site: c.site(e.Op, e.Pos), leaf: leaf, tile: ns == "tile", dt: ir.ElemDType(e.Typ)}
 	switch {
@@ -256,6 +279,9 @@ func (c *compiler) arrayOp(o *opCtx, to slot) {
 
 // intOp compiles an op with an integer or boolean scalar result.
 func (c *compiler) intOp(e *ir.OpCall) intExpr {
+	if !c.fits(e) {
+		return constInt(0)
+	}
 	ns, leaf := cutName(e.Op)
 	o := &opCtx{c: c, call: e, site: c.site(e.Op, e.Pos), leaf: leaf, tile: ns == "tile", dt: ir.ElemDType(e.Typ)}
 	switch leaf {
@@ -324,6 +350,9 @@ func (c *compiler) intOp(e *ir.OpCall) intExpr {
 
 // floatOp compiles an op with a float scalar result.
 func (c *compiler) floatOp(e *ir.OpCall) floatExpr {
+	if !c.fits(e) {
+		return constFloat(0)
+	}
 	_, leaf := cutName(e.Op)
 	o := &opCtx{c: c, call: e, site: c.site(e.Op, e.Pos), leaf: leaf, dt: ir.ElemDType(e.Typ)}
 	if f := o.foreignScalar(); f != nil {

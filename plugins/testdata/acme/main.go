@@ -26,11 +26,14 @@ func main() {
 	for _, name := range slices.Sorted(maps.Keys(misbehave)) {
 		p.Passes = append(p.Passes, after("Simplify", &passes.Pass{Name: name, Run: misbehave[name]}))
 	}
-	p.Passes = append(p.Passes, trespass, overclaim, liar)
+	for _, name := range slices.Sorted(maps.Keys(broken)) {
+		p.Passes = append(p.Passes, after("Simplify", &passes.Pass{Name: name, Run: broken[name]}))
+	}
+	p.Passes = append(p.Passes, trespass, overclaim, liar, renamer)
 	serve.Serve(p)
 }
 
-// trespass changes a kernel although it may only change orchestrations; overclaim says that it derives directions and does not; liar claims a fusion that is none.
+// trespass changes a kernel although it may only change orchestrations, renamer names in an orchestration although it may only change kernels; overclaim says that it derives directions and does not; liar claims a fusion that is none.
 var (
 	trespass = serve.Pass{Pass: plugins.Pass{After: "Simplify", Grant: &plugins.Grant{Functions: []ir.FuncType{ir.Orchestration}}, Pass: &passes.Pass{Name: "Trespass",
 		Run: func(_ *passes.Context, p *ir.Program) (*ir.Program, error) {
@@ -38,6 +41,7 @@ var (
 			k.Body = k.Body[1:]
 			return &ir.Program{Name: p.Name, Funcs: append([]*ir.Function{&k}, p.Funcs[1:]...)}, nil
 		}}}}
+	renamer   = serve.Pass{Pass: plugins.Pass{After: "Simplify", Grant: &plugins.Grant{Functions: []ir.FuncType{ir.AIV}}, Pass: &passes.Pass{Name: "Renamer", Run: broken["NameOfVersion"]}}}
 	overclaim = serve.Pass{Pass: plugins.Pass{After: "Simplify", Pass: &passes.Pass{Name: "Overclaim", Produces: []ir.Property{ir.CallDirectionsResolved},
 		Run: func(_ *passes.Context, p *ir.Program) (*ir.Program, error) { return p, nil }}}}
 	liar = serve.Pass{Pass: plugins.Pass{After: "NormalizeReturnOrder", Pass: &passes.Pass{Name: "Liar"}},
