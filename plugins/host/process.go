@@ -165,12 +165,11 @@ func (p *process) unconfigured(c *plugins.Config, err error) *diag.Diagnostic {
 		return diag.Errorf(plugins.CodeHang, diag.Span{}, "plugin %s did not answer within %s while taking its options", c.Name, c.Timeout).
 			WithHint("%s, or set a longer timeout in [plugins.%s]", hint, c.Name)
 	}
-	if gone := !p.alive(); gone || code == codes.Unavailable {
-		how := "it broke the connection"
-		if gone {
-			how = p.runner.exit()
-		}
-		return diag.Errorf(plugins.CodeCrash, diag.Span{}, "plugin %s ended while taking its options (%s)", c.Name, how).WithHint(hint)
+	switch {
+	case !p.alive():
+		return diag.Errorf(plugins.CodeCrash, diag.Span{}, "plugin %s ended while taking its options (%s)", c.Name, p.runner.exit()).WithHint(hint)
+	case code == codes.Unavailable: // it does not even speak the protocol
+		return diag.Errorf(plugins.CodeHandshake, diag.Span{}, "plugin %s started but broke the connection: %v", c.Name, status.Convert(err).Message()).WithHint(hint)
 	}
 	return diag.Errorf(plugins.CodeFailed, diag.Span{}, "plugin %s failed while taking its options: %v", c.Name, status.Convert(err).Message()).WithHint(hint)
 }
