@@ -77,7 +77,17 @@ type InferRequest struct {
 	Ops     []string // the names of the ops, each once
 	Calls   []byte
 	Lenient bool
+	Attempt Attempt
 }
+
+// Attempt says what becomes of a question at which the plugin ends or hangs.
+type Attempt uint8
+
+const (
+	Single   Attempt = iota // the plugin is started and asked once more
+	Together                // it is about several calls, which the client then asks about one by one
+	Apart                   // it is one of those, so this is the second time that the plugin is asked
+)
 
 // InferResponse holds the same calls with their types, and reports about some.
 type InferResponse struct {
@@ -107,6 +117,8 @@ type EmitRequest struct {
 	Ops   []string
 	Calls []byte
 	Bound []bool
+
+	Attempt Attempt
 }
 
 // EmitResponse has a template per call, and reports about some.

@@ -75,6 +75,21 @@ func TestOneOfABatchFails(t *testing.T) {
 	}
 }
 
+// So are those that travelled with one at which the plugin ends; it is used further.
+func TestOneOfABatchCrashes(t *testing.T) {
+	specs, _ := load(t, open(t, acme()))
+	row := ops.NewRegistry(specs...).Lookup("acme.row")
+	for n := range int64(4) {
+		row.EmitAhead(view(row, 699+n), true)
+	}
+	for n := range int64(5) { // the last one is asked later
+		_, d := row.Emit(siteOf(view(row, 699+n)))
+		if n == 1 && (d == nil || d.Code != plugins.CodeCrash || d.Span.Line != 700 || !strings.Contains(d.Message, "exit status 7")) || n != 1 && d != nil {
+			t.Errorf("row %d: %v", 699+n, d)
+		}
+	}
+}
+
 // view is the n-th row of a tensor.
 func view(s *ops.Spec, n int64) *ir.OpCall {
 	rows := &ir.Var{Hint: "rows", Typ: ir.IndexType, Dyn: true}

@@ -29,6 +29,7 @@ type question[A any] struct {
 	done  chan struct{} // closed when one of the following is set
 
 	err     error
+	apart   bool // the plugin ended or hung when it was asked among others
 	refused bool // the rule has something to report, which it shall do about the call itself, with its places
 	answer  A
 }
@@ -167,13 +168,33 @@ func messageOf[A any](batch []*question[A]) (*message, error) {
 // apart sends questions one by one when they failed together because the plugin failed at one of them, so that the others get their answers.
 func apart[A any](batch []*question[A], err error, send func([]*question[A])) bool {
 	var ds diag.List
-	if len(batch) == 1 || !errors.As(err, &ds) || len(ds) == 0 || ds[0].Code != plugins.CodeFailed {
+	if len(batch) == 1 || !errors.As(err, &ds) || len(ds) == 0 {
 		return false
 	}
-	for i := range batch {
+	ended := false
+	switch ds[0].Code {
+	case plugins.CodeCrash, plugins.CodeHang, plugins.CodeMemory:
+		ended = true
+	case plugins.CodeFailed, plugins.CodeAnswer:
+	default:
+		return false
+	}
+	for i, q := range batch {
+		q.apart = ended
 		send(batch[i : i+1])
 	}
 	return true
+}
+
+// attemptOf says to the host what it shall do when the plugin fails at a message of these questions.
+func attemptOf[A any](batch []*question[A]) plugins.Attempt {
+	switch {
+	case len(batch) > 1:
+		return plugins.Together
+	case batch[0].apart:
+		return plugins.Apart
+	}
+	return plugins.Single
 }
 
 func failAll[A any](batch []*question[A], err error) {

@@ -99,7 +99,7 @@ func (c *Client) askTemplates(batch []*question[*template.Scanned]) {
 	for i, q := range batch {
 		bound[i] = q.flag
 	}
-	resp, err := c.call(&plugins.Request{Plugin: plugin, Emit: &plugins.EmitRequest{Ops: opsOf(m.calls), Calls: m.data, Bound: bound}})
+	resp, err := c.call(&plugins.Request{Plugin: plugin, Emit: &plugins.EmitRequest{Ops: opsOf(m.calls), Calls: m.data, Bound: bound, Attempt: attemptOf(batch)}})
 	if apart(batch, err, c.askTemplates) {
 		return
 	}

@@ -128,7 +128,7 @@ func (c *Client) askTypes(batch []*question[*inferred]) {
 		failAll(batch, err)
 		return
 	}
-	resp, err := c.call(&plugins.Request{Plugin: plugin, Infer: &plugins.InferRequest{Ops: opsOf(m.calls), Calls: m.data, Lenient: lenient}})
+	resp, err := c.call(&plugins.Request{Plugin: plugin, Infer: &plugins.InferRequest{Ops: opsOf(m.calls), Calls: m.data, Lenient: lenient, Attempt: attemptOf(batch)}})
 	if apart(batch, err, c.askTypes) {
 		return
 	}

@@ -69,6 +69,9 @@ type Plugin struct {
 	launched *launched // by the client, until it is taken over
 	proc     *process
 	broken   *diag.Diagnostic // why it is not used any more
+	strikes  int              // see strike
+
+	calls sync.RWMutex // see try
 }
 
 // Describe asks what the plugin serves.
@@ -114,7 +117,7 @@ func (p *Plugin) Describe(ctx context.Context) (*plugins.Description, error) {
 // Infer asks for result types. The answer is not decoded here: the client knows the variables.
 func (p *Plugin) Infer(ctx context.Context, r *plugins.InferRequest) (*plugins.InferResponse, error) {
 	out := &plugins.InferResponse{}
-	err := p.call(ctx, asking("inferring types", r.Ops), func(ctx context.Context, c *process) error {
+	err := p.attempt(ctx, asking("inferring types", r.Ops), r.Attempt, func(ctx context.Context, c *process) error {
 		resp, err := c.ops.InferTypes(ctx, &proto.InferTypesRequest{Calls: r.Calls, Lenient: r.Lenient})
 		if err != nil {
 			return err
@@ -150,7 +153,7 @@ func (p *Plugin) Verify(ctx context.Context, r *plugins.VerifyRequest) (*plugins
 func (p *Plugin) Emit(ctx context.Context, r *plugins.EmitRequest) (*plugins.EmitResponse, error) {
 	out := &plugins.EmitResponse{}
 	what := asking("emitting C++", r.Ops)
-	err := p.call(ctx, what, func(ctx context.Context, c *process) error {
+	err := p.attempt(ctx, what, r.Attempt, func(ctx context.Context, c *process) error {
 		resp, err := c.ops.Emit(ctx, &proto.EmitRequest{Calls: r.Calls, Bound: r.Bound})
 		if err != nil {
 			return err
@@ -230,18 +233,36 @@ func fromSpecs(specs []*ops.Spec) ([]*proto.OpSpec, error) {
 
 // call does one call, starting the plugin if need be, and once more after a crash or a hang.
 func (p *Plugin) call(ctx context.Context, what string, f func(context.Context, *process) error) error {
-	for again := false; ; again = true {
-		c, broken := p.running()
-		if broken != nil {
-			return broken
-		}
-		within, cancel := context.WithTimeout(ctx, p.config.Timeout)
-		err := f(within, c)
-		cancel()
+	return p.attempt(ctx, what, plugins.Single, f)
+}
+
+// try does a call once. What is tried again is tried with no other call at the same time: a process that ends takes all calls with it, and only one of them is
+// to blame.
+func (p *Plugin) try(ctx context.Context, again bool, f func(context.Context, *process) error) (*process, error) {
+	if again {
+		p.calls.Lock()
+		defer p.calls.Unlock()
+	} else {
+		p.calls.RLock()
+		defer p.calls.RUnlock()
+	}
+	c, broken := p.running()
+	if broken != nil {
+		return nil, broken
+	}
+	within, cancel := context.WithTimeout(ctx, p.config.Timeout)
+	defer cancel()
+	return c, f(within, c)
+}
+
+// attempt is call for a question that may be one of several.
+func (p *Plugin) attempt(ctx context.Context, what string, a plugins.Attempt, f func(context.Context, *process) error) error {
+	for again := a == plugins.Apart; ; again = true {
+		c, err := p.try(ctx, again, f)
 		var d *diag.Diagnostic
 		var invalid *invalidAnswer
 		switch code := status.Code(err); {
-		case err == nil, errors.As(err, &d):
+		case err == nil, errors.As(err, &d): // d: among others, the plugin is not used any more
 			return err
 		case errors.As(err, &invalid):
 			return p.answer(what, err)
@@ -266,13 +287,30 @@ func (p *Plugin) call(ctx context.Context, what string, f func(context.Context, 
 				WithHint("this is a defect of the plugin; report it to its author%s", said(c.said.last()))
 		}
 		if again {
-			p.mu.Lock()
-			p.broken = d
-			p.mu.Unlock()
+			p.strike(d)
+		}
+		if again || a == plugins.Together {
 			return d
 		}
 	}
 }
+
+// strike counts a call at which the plugin failed twice. One such call says nothing about others; after some the plugin is not used any more, since each of
+// them takes time.
+func (p *Plugin) strike(d *diag.Diagnostic) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.strikes++
+	if d.Code == plugins.CodeHang {
+		p.strikes++
+	}
+	if p.strikes >= maxStrikes {
+		p.broken = d
+	}
+}
+
+// maxStrikes is how many calls may end the plugin; one at which it hangs counts twice.
+const maxStrikes = 4
 
 // outOfMemory are the last words of programs that were refused memory.
 var outOfMemory = []string{"out of memory", "cannot allocate memory", "MemoryError", "bad_alloc"}

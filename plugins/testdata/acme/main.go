@@ -194,7 +194,9 @@ var row = &ops.Spec{
 }
 
 func emitRow(c *ir.OpCall, _ bool) (*template.Template, *diag.Diagnostic) {
-	if n, known := ir.IntValue(c.Args[1]); known && n == 666 {
+	if n, known := ir.IntValue(c.Args[1]); known && n == 700 {
+		os.Exit(7)
+	} else if known && n == 666 {
 		panic("the number of the beast")
 	}
 	t, err := template.Parse(template.Operands{Names: []string{"x", "n"}}, rowCode...)
