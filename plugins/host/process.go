@@ -157,23 +157,6 @@ func (p *process) connect(c *plugins.Config) *diag.Diagnostic {
 	return nil
 }
 
-// unconfigured is the report about a plugin that started and did not take its options.
-func (p *process) unconfigured(c *plugins.Config, err error) *diag.Diagnostic {
-	const hint = "this is a defect of the plugin; report it to its author"
-	code := status.Code(err)
-	if code == codes.DeadlineExceeded {
-		return diag.Errorf(plugins.CodeHang, diag.Span{}, "plugin %s did not answer within %s while taking its options", c.Name, c.Timeout).
-			WithHint("%s, or set a longer timeout in [plugins.%s]", hint, c.Name)
-	}
-	switch {
-	case !p.alive():
-		return diag.Errorf(plugins.CodeCrash, diag.Span{}, "plugin %s ended while taking its options (%s)", c.Name, p.runner.exit()).WithHint(hint)
-	case code == codes.Unavailable: // it does not even speak the protocol
-		return diag.Errorf(plugins.CodeHandshake, diag.Span{}, "plugin %s started but broke the connection: %v", c.Name, status.Convert(err).Message()).WithHint(hint)
-	}
-	return diag.Errorf(plugins.CodeFailed, diag.Span{}, "plugin %s failed while taking its options: %v", c.Name, status.Convert(err).Message()).WithHint(hint)
-}
-
 // identity checks that the plugin is the one that was configured.
 func identity(c *plugins.Config, r *proto.ConfigureResponse) *diag.Diagnostic {
 	switch {
@@ -205,11 +188,13 @@ func (p *process) unconfigured(c *plugins.Config, err error) *diag.Diagnostic {
 	var d *diag.Diagnostic
 	switch code := status.Code(err); {
 	case code == codes.DeadlineExceeded:
-		d = diag.Errorf(plugins.CodeHandshake, diag.Span{}, "plugin %s started but did not take its configuration within %s", c.Name, c.Timeout)
+		d = diag.Errorf(plugins.CodeHang, diag.Span{}, "plugin %s started but did not take its configuration within %s", c.Name, c.Timeout)
 	case code == codes.Unavailable && !p.alive():
-		d = diag.Errorf(plugins.CodeHandshake, diag.Span{}, "plugin %s ended while it took its configuration (%s)", c.Name, p.runner.exit())
+		d = diag.Errorf(plugins.CodeCrash, diag.Span{}, "plugin %s ended while it took its configuration (%s)", c.Name, p.runner.exit())
+	case code == codes.Unavailable: // it does not even speak the protocol
+		d = diag.Errorf(plugins.CodeHandshake, diag.Span{}, "plugin %s started but broke the connection: %v", c.Name, status.Convert(err).Message())
 	default:
-		d = diag.Errorf(plugins.CodeHandshake, diag.Span{}, "plugin %s started but did not take its configuration: %v", c.Name, status.Convert(err).Message())
+		d = diag.Errorf(plugins.CodeFailed, diag.Span{}, "plugin %s started but did not take its configuration: %v", c.Name, status.Convert(err).Message())
 	}
 	return d.WithHint("this is a defect of the plugin; report it to its author")
 }
