@@ -98,31 +98,45 @@ func BenchmarkRun(b *testing.B) {
 }
 
 // BenchmarkParallelKernels is a plan of 65 independent tasks under the policy parallel, beside the policy fifo, which evaluates the same
-// kernels one by one.
+// kernels one by one: 64 vector ops on a tile of 64×64, and a matrix product of 128×128×128.
 func BenchmarkParallelKernels(b *testing.B) {
-	const src = `import pypto.language as pl
+	for _, c := range []struct {
+		name string
+		size int
+		body string
+	}{
+		{"vector", 64, `
+        u = pl.add(t, t)
+        for k in pl.range(0, 64):
+            u = pl.exp(pl.add(u, u))`},
+		{"matmul", 128, `
+        u = pl.matmul(t, t)`},
+	} {
+		b.Run(c.name, func(b *testing.B) { parallelKernels(b, c.size, c.body) })
+	}
+}
 
-A = pl.Tensor[[4096, 64], pl.FP32]
-T = pl.Tensor[[64, 64], pl.FP32]
+func parallelKernels(b *testing.B, size int, body string) {
+	src := strings.NewReplacer("SIZE", fmt.Sprint(size), "ROWS", fmt.Sprint(64*size), "BODY", body).Replace(`import pypto.language as pl
+
+A = pl.Tensor[[ROWS, SIZE], pl.FP32]
+T = pl.Tensor[[SIZE, SIZE], pl.FP32]
 
 @pl.program
 class Tiles:
     @pl.function(type=pl.FunctionType.InCore)
     def tile(self, a: A, out: pl.Out[T], i: pl.Scalar[pl.INDEX]) -> T:
-        t = pl.load(a, [i, 0], [64, 64])
-        for k in pl.range(0, 64):
-            t = pl.add(t, t)
-            t = pl.exp(t)
-        return pl.store(t, [0, 0], out)
+        t = pl.load(a, [i, 0], [SIZE, SIZE])BODY
+        return pl.store(u, [0, 0], out)
 
     @pl.function(type=pl.FunctionType.Orchestration)
     def main(self, a: A, out: pl.Out[T]) -> T:
-        for i in pl.parallel(0, 4096, 64):
-            t = pl.create_tensor([64, 64], dtype=pl.FP32)
+        for i in pl.parallel(0, ROWS, SIZE):
+            t = pl.create_tensor([SIZE, SIZE], dtype=pl.FP32)
             t = self.tile(a, t, i)
         out = self.tile(a, out, 0)
         return out
-`
+`)
 	reg := ops.Builtin()
 	unit, ds := lang.Load("tiles.py", lang.Options{Ops: reg, ReadFile: func(string) ([]byte, error) { return []byte(src), nil }})
 	if ds.HasErrors() {
@@ -138,8 +152,8 @@ class Tiles:
 	}
 	run := func(policy sim.Policy) func() {
 		job := &exec.Job{Plan: f, Program: p, Schedules: []exec.Schedule{{Policy: policy}}, Machine: sim.Config{Costs: &sim.Costs{Launch: 1_000_000}}}
-		for _, rows := range []uint32{4096, 64} {
-			job.Tensors = append(job.Tensors, exec.Tensor{DType: ir.FP32, Shape: []uint32{rows, 64}, Data: make([]byte, 4*rows*64)})
+		for _, rows := range []int{64 * size, size} {
+			job.Tensors = append(job.Tensors, exec.Tensor{DType: ir.FP32, Shape: []uint32{uint32(rows), uint32(size)}, Data: make([]byte, 4*rows*size)})
 		}
 		return func() {
 			results, err := (&exec.Plan{Ops: reg}).Run(context.Background(), job)

@@ -174,7 +174,7 @@ func (n *namer) name(m *plan.Name) {
 	}
 	own := r.of != nil || r.external
 	free := func(c string) bool {
-		return !n.visible[c] && (own || !n.reserved(c)) && !keywords[c] && !runtimeNames[c]
+		return !n.visible[c] && (own || !n.reserved(c)) && !keywords()[c] && !runtimeNames()[c]
 	}
 	i := slices.IndexFunc(candidates, free)
 	if i >= 0 {

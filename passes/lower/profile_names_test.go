@@ -13,7 +13,7 @@ func TestProfileNamesAreReserved(t *testing.T) {
 	word := regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 	members := set(`ref tensor scalar get_ref task_id is_valid invalid shapes launch_spec view reshape transpose dump MANUAL visibility
 		add_input add_output add_inout add_no_dep add_scalar set_dependencies set_block_num set_core_num set_require_sync_start set_allow_early_resolve
-		set_predicate set_task_timing_slot set_initial_value __attribute__ EQ NE GT LT GE LE`)
+		set_predicate set_task_timing_slot set_initial_value __attribute__ EQ NE GT LT GE LE`)()
 	for _, name := range orch.Names() {
 		v := reflect.ValueOf(orch.Named(name)).Elem()
 		for i := range v.NumField() {
@@ -33,7 +33,7 @@ func TestProfileNamesAreReserved(t *testing.T) {
 			}
 			for _, text := range texts {
 				for _, w := range word.FindAllString(text, -1) {
-					if !members[w] && !keywords[w] && !runtimeNames[w] {
+					if !members[w] && !keywords()[w] && !runtimeNames()[w] {
 						t.Errorf("%s: %s (%s) is not reserved", name, w, field)
 					}
 				}
@@ -41,7 +41,7 @@ func TestProfileNamesAreReserved(t *testing.T) {
 		}
 	}
 	for _, c := range orch.CTypes {
-		if !keywords[c] && !runtimeNames[c] {
+		if !keywords()[c] && !runtimeNames()[c] {
 			t.Errorf("type %s is not reserved", c)
 		}
 	}

@@ -1,14 +1,19 @@
 package lower
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
-// set makes a set of the words of a text.
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		m[w] = true
-	}
-	return m
+// set makes a set of the words of a text when it is first asked for.
+func set(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		m := map[string]bool{}
+		for w := range strings.FieldsSeq(words) {
+			m[w] = true
+		}
+		return m
+	})
 }
 
 // keywords are the reserved words of C++20, the alternative operator spellings, names that the printer itself

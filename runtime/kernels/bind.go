@@ -90,11 +90,13 @@ func (m *machine) bindTensor(s *site, mem *sim.Memory, p *param, t *sim.Tensor, 
 	if packed {
 		per = 2
 	}
-	r := region{arg: arg, dt: p.dtype, rank: len(t.Shape), operand: operand{off: per * int(t.Start)}}
-	if r.rank > maxRank || len(t.Strides) != r.rank {
-		m.fail(s, CodeArgs, "the handle for parameter '%s' has rank %d", p.name, r.rank)
+	if len(t.Shape) > maxRank || len(t.Strides) != len(t.Shape) {
+		m.fail(s, CodeArgs, "the handle for parameter '%s' has rank %d", p.name, len(t.Shape))
 		return
 	}
+	m.drop(p.slot.i)
+	r := &m.regs[p.slot.i]
+	r.arg, r.dt, r.rank, r.off = arg, p.dtype, len(t.Shape), per*int(t.Start)
 	end := r.off
 	empty := false
 	for a := range r.rank {
@@ -137,7 +139,6 @@ func (m *machine) bindTensor(s *site, mem *sim.Memory, p *param, t *sim.Tensor, 
 			return
 		}
 	}
-	m.set(p.slot.i, &r)
 }
 
 // computable reports a dtype whose elements the evaluator can hold.
