@@ -67,9 +67,10 @@ func (b *Builder) loadPlugins(ctx context.Context) diag.List {
 	}
 	usable := usable(configs, lost)
 	if ws.Running != nil {
-		b.client = ws.Running.use(helper, usable, ws.pluginDir())
+		b.client = ws.Running.use(helper, usable, ws.pluginDir(), ws.SlowPlugin)
 	} else {
 		b.client = client.New(ctx, helper, usable, ws.pluginDir())
+		b.client.Slow = ws.SlowPlugin
 	}
 	loaded := b.client.LoadAs(usable)
 	for name, ds := range loaded.Failed {
@@ -226,7 +227,7 @@ const keepIdle = 4
 func KeepPlugins(ctx context.Context) *RunningPlugins { return &RunningPlugins{ctx: ctx} }
 
 // use gives running plugins, or others when none are as configured. rest gives them back.
-func (r *RunningPlugins) use(helper string, configs []plugins.Config, memory string) *client.Client {
+func (r *RunningPlugins) use(helper string, configs []plugins.Config, memory string, slow func(plugin string)) *client.Client {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	i := slices.IndexFunc(r.sets, func(s *runningSet) bool {
@@ -238,6 +239,7 @@ func (r *RunningPlugins) use(helper string, configs []plugins.Config, memory str
 		r.sets = slices.Delete(r.sets, i, i+1)
 	} else {
 		set = &runningSet{client: client.New(r.ctx, helper, configs, memory), configs: configs}
+		set.client.Slow = slow
 	}
 	set.users++
 	r.sets = append(r.sets, set)

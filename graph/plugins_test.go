@@ -14,27 +14,27 @@ func TestRunningPlugins(t *testing.T) {
 		return []plugins.Config{{Name: "rope", Path: path, SHA256: sha}}
 	}
 	fuse := plugins.Config{Name: "fuse", Path: "/nowhere/fuse", SHA256: "3"}
-	first := r.use("/nowhere/helper", rope("/nowhere/rope", "1"), "")
-	if r.use("/nowhere/helper", rope("/sandbox/2/rope", "1"), "") != first {
+	first := r.use("/nowhere/helper", rope("/nowhere/rope", "1"), "", nil)
+	if r.use("/nowhere/helper", rope("/sandbox/2/rope", "1"), "", nil) != first {
 		t.Error("the same file in another place, at the same time, was started anew")
 	}
 	r.rest(first)
 	r.rest(first)
-	if r.use("/nowhere/helper", rope("/nowhere/rope", "1"), "") != first {
+	if r.use("/nowhere/helper", rope("/nowhere/rope", "1"), "", nil) != first {
 		t.Error("the same plugins were started anew")
 	}
-	both := r.use("/nowhere/helper", append(rope("/nowhere/rope", "1"), fuse), "")
+	both := r.use("/nowhere/helper", append(rope("/nowhere/rope", "1"), fuse), "", nil)
 	if both == first || len(r.sets) != 2 {
 		t.Error("two plugins are not one of them")
 	}
 	r.rest(both)
 	r.rest(first)
-	second := r.use("/nowhere/helper", rope("/nowhere/rope", "2"), "")
+	second := r.use("/nowhere/helper", rope("/nowhere/rope", "2"), "", nil)
 	if second == first || len(r.sets) != 1 {
 		t.Errorf("another file of the plugin: %d sets run on", len(r.sets))
 	}
 	second.Load() // fails
-	third := r.use("/nowhere/helper", rope("/nowhere/rope", "2"), "")
+	third := r.use("/nowhere/helper", rope("/nowhere/rope", "2"), "", nil)
 	if third == second {
 		t.Error("a plugin that failed was not started anew")
 	}

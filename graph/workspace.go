@@ -23,6 +23,8 @@ type Workspace struct {
 	Config *Config
 	// PluginDev names the executables that take the place of plugins in this run; set it before a Builder is made.
 	PluginDev map[string]string
+	// SlowPlugin, when set, is told of plugins that take their time to answer.
+	SlowPlugin func(name string)
 	// Running, when set, keeps plugins running beyond one Builder.
 	Running  *RunningPlugins
 	unlocked bool // Pto.lock is about to be written anew, or there is none

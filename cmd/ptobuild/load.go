@@ -43,6 +43,7 @@ func (a *app) builder(ctx context.Context, ws *graph.Workspace, profile string, 
 		return nil, err
 	}
 	ws.Running = a.running
+	ws.SlowPlugin = func(name string) { a.ui.Notef("waiting for plugin %s\n", name) }
 	args, err := pairs("arg", f.args)
 	if err != nil {
 		return nil, err

@@ -38,6 +38,9 @@ func Helper() (string, error) {
 
 // Client is the connection to the plugins of one workspace. It may be used from several goroutines.
 type Client struct {
+	// Slow, when set before the first call, is told of plugins that take their time to answer, once of each.
+	Slow func(plugin string)
+
 	ctx     context.Context
 	helper  string
 	configs []plugins.Config
@@ -50,12 +53,14 @@ type Client struct {
 	ended     chan struct{} // closed when the helper's output ended, and with it the plugin that was launched here
 	next      uint64
 	waiting   map[uint64]chan *plugins.Response
+	restarted bool // the helper ended once
 	broken    *diag.Diagnostic
 	stderr    tail
 	folder    string // of the plugins, see plugins.Hello
 	shared    string // folder of files that hand data to plugins
 	fileCount int
 
+	noticed   sync.Map           // plugins that Slow was told of
 	failed    atomic.Bool        // a call failed
 	memories  map[string]*memory // by plugin
 	specs     sync.Map           // name of an op → *ops.Spec
@@ -156,8 +161,16 @@ func NameOf(ctx context.Context, helper, path string) (string, error) {
 	return resp.Desc.Name, nil
 }
 
-// call sends a request and waits for its response.
+// call sends a request and waits for its response. A helper that ends meanwhile is started once more.
 func (c *Client) call(r *plugins.Request) (*plugins.Response, error) {
+	for {
+		if resp, again, err := c.try(r); !again {
+			return resp, err
+		}
+	}
+}
+
+func (c *Client) try(r *plugins.Request) (resp *plugins.Response, again bool, err error) {
 	answer := make(chan *plugins.Response, 1)
 	c.mu.Lock()
 	if c.broken == nil && c.cmd == nil {
@@ -166,27 +179,29 @@ func (c *Client) call(r *plugins.Request) (*plugins.Response, error) {
 	if c.broken != nil {
 		c.mu.Unlock()
 		c.failed.Store(true)
-		return nil, c.broken
+		return nil, false, c.broken
 	}
 	c.next++
 	r.ID = c.next
 	c.waiting[r.ID] = answer
-	err := c.pipe.SendRequest(r)
+	sent := c.pipe.SendRequest(r)
 	ended, in := c.ended, c.in
 	c.mu.Unlock()
-	if err == nil {
+	if sent == nil {
+		slow := time.AfterFunc(noticeAfter, func() { c.notice(r.Plugin) })
+		defer slow.Stop()
 		select {
 		case resp := <-answer:
 			if resp.Failure.HasErrors() {
 				c.failed.Store(true)
 			}
-			return resp, resp.Failure.Err()
+			return resp, false, resp.Failure.Err()
 		case <-c.ctx.Done():
-			return nil, diag.Errorf(plugins.CodeFailed, diag.Span{}, "plugin %s was not waited for: %v", r.Plugin, context.Cause(c.ctx)).WithHint("the command was stopped")
+			return nil, false, diag.Errorf(plugins.CodeFailed, diag.Span{}, "plugin %s was not waited for: %v", r.Plugin, context.Cause(c.ctx)).WithHint("the command was stopped")
 		case <-ended:
 			select {
 			case resp := <-answer: // its last word
-				return resp, resp.Failure.Err()
+				return resp, false, resp.Failure.Err()
 			default:
 			}
 		}
@@ -196,11 +211,37 @@ func (c *Client) call(r *plugins.Request) (*plugins.Response, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.broken == nil {
-		c.broken = c.lost("ended unexpectedly")
+	switch {
+	case c.ended != ended: // another call started it again
+		return nil, true, nil
+	case c.broken == nil && !c.restarted:
+		c.restarted = true
+		c.abandon()
+		return nil, true, nil
+	case c.broken == nil:
+		c.broken = c.lost("ended unexpectedly, and again after a restart")
 	}
 	c.failed.Store(true)
-	return nil, c.broken
+	return nil, false, c.broken
+}
+
+// abandon forgets a helper that ended; the lock is held.
+func (c *Client) abandon() {
+	cmd, in, out, folder := c.cmd, c.in, c.out, c.folder
+	c.cmd, c.waiting = nil, map[uint64]chan *plugins.Response{}
+	_ = in.Close()
+	_ = cmd.Wait() // how it ended matters no more
+	_ = out.Close()
+	_ = os.RemoveAll(folder)
+}
+
+// noticeAfter is how long an answer may take before somebody who watches is told what is waited for.
+const noticeAfter = 2 * time.Second
+
+func (c *Client) notice(plugin string) {
+	if _, told := c.noticed.LoadOrStore(plugin, true); !told && c.Slow != nil {
+		c.Slow(plugin)
+	}
 }
 
 // lost is the report about a helper that does not do its work; the lock is held.

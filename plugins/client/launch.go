@@ -15,6 +15,7 @@ import (
 type launched struct {
 	plugin         string
 	cmd            *exec.Cmd
+	helper         *exec.Cmd     // that takes it over
 	stdout, stderr *os.File      // the helper's ends
 	gone           chan struct{} // closed when the process is
 }
@@ -55,7 +56,7 @@ func (c *Client) launch(name string) *launched {
 	go func() {
 		_ = l.cmd.Wait() // the state says how it ended
 		close(l.gone)
-		c.tell(&plugins.Request{Exit: &plugins.Exit{State: l.cmd.ProcessState.String()}})
+		c.exited(l)
 	}()
 	return l
 }
@@ -72,11 +73,12 @@ func (l *launched) end() {
 	<-l.gone
 }
 
-// tell sends what has no answer. Without a helper nobody needs to know.
-func (c *Client) tell(r *plugins.Request) {
+// exited tells the helper that has it how it ended. Without that helper nobody needs to know.
+func (c *Client) exited(l *launched) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.cmd != nil && c.broken == nil {
+	if c.cmd != nil && c.cmd == l.helper && c.broken == nil {
+		r := &plugins.Request{Exit: &plugins.Exit{State: l.cmd.ProcessState.String()}}
 		_ = c.pipe.SendRequest(r) // a helper that is gone is noticed by the next call
 	}
 }
@@ -101,6 +103,7 @@ func (c *Client) start(first string) (failed *diag.Diagnostic) {
 	cmd.SysProcAttr = ownGroup() // Ctrl-C is for us to handle
 	cmd.Stderr = &c.stderr
 	if l != nil {
+		l.helper = cmd
 		hello.Launched = &plugins.Launched{Plugin: first, PID: l.cmd.Process.Pid}
 		cmd.ExtraFiles = []*os.File{l.stdout, l.stderr} // LaunchedStdout, LaunchedStderr
 		defer l.handedOver()

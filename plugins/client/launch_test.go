@@ -36,6 +36,21 @@ func TestNoOrphans(t *testing.T) {
 	}
 }
 
+// A helper that is killed is started again, once.
+func TestKilledHelper(t *testing.T) {
+	c := open(t, acme())
+	load(t, c)
+	for again := range 2 {
+		kill(t, running(t, filepath.Join(bin, client.HelperName))[0])
+		got := c.Load()
+		if ds := got.Reports(); ds.HasErrors() != (again == 1) {
+			t.Errorf("after %d restarts: %v", again, ds)
+		} else if again == 1 && !strings.Contains(ds.Error(), "ended unexpectedly, and again after a restart") {
+			t.Error(ds)
+		}
+	}
+}
+
 // ends waits for the end of a process.
 func ends(t *testing.T, pid int) {
 	t.Helper()
