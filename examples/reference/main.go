@@ -88,6 +88,17 @@ var programs = map[string]func(*files) error{
 		a, b := f.read("a"), f.read("b")
 		return f.write("out", a.each(func(i int) float64 { return 2 * (a.v[i] + b.v[i]) }))
 	},
+	"layer": func(f *files) error { // of examples/plugins: each row over its root mean square, halved
+		x := f.read("x")
+		cols := x.shape[1]
+		return f.write("out", x.each(func(i int) float64 {
+			squares := 0.0
+			for _, v := range x.v[i/cols*cols : i/cols*cols+cols] {
+				squares += v * v
+			}
+			return x.v[i] / 2 / math.Sqrt(squares/float64(cols)+1e-6)
+		}))
+	},
 	"rotary": func(f *files) error { // of examples/plugins: columns k and k + half of a row turn by the angles of its position
 		x, table, start := f.read("x"), f.read("table"), int(f.scalar("start"))
 		cols := x.shape[1]

@@ -3,10 +3,13 @@ package host
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"google.golang.org/grpc"
 
 	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ops"
 	"github.com/ptobuild/ptobuild/plugins/irjson"
 	"github.com/ptobuild/ptobuild/plugins/proto"
 )
@@ -26,15 +29,15 @@ func (e *invalidAnswer) Error() string { return e.err.Error() }
 
 // exchange is one question and its answer.
 type exchange struct {
-	table *ir.VarTable
-	vars  *irjson.Vars
+	functions []*ir.Function
+	table     *ir.VarTable
+	vars      *irjson.Vars
 }
 
 func toJSON(wire []byte) (data []byte, x *exchange, err error) {
 	x = &exchange{table: ir.NewVarTable()}
-	fs, err := ir.UnmarshalFunctions(wire, x.table)
-	if err == nil {
-		data, x.vars, err = irjson.Marshal(fs)
+	if x.functions, err = ir.UnmarshalFunctions(wire, x.table); err == nil {
+		data, x.vars, err = irjson.Marshal(x.functions)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("translating to JSON: %w", err)
@@ -87,9 +90,38 @@ func (c jsonPasses) Run(ctx context.Context, r *proto.RunRequest, o ...grpc.Call
 	if err != nil {
 		return nil, err
 	}
-	resp, err := c.PassesClient.Run(ctx, &proto.RunRequest{Pass: r.Pass, Program: r.Program, Functions: data, Options: r.Options, Explain: r.Explain, ForeignOps: r.ForeignOps}, o...)
+	builtin, err := fromSpecs(x.builtin())
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.PassesClient.Run(ctx, &proto.RunRequest{Pass: r.Pass, Program: r.Program, Functions: data, Options: r.Options, Explain: r.Explain,
+		ForeignOps: append(builtin, r.ForeignOps...)}, o...)
 	if err == nil && !resp.Unchanged && len(resp.Functions) > 0 {
 		resp.Functions, err = x.toWire(resp.Functions)
 	}
 	return resp, err
+}
+
+// builtin are the built-in ops that the functions use: such a plugin has no list of them.
+func (x *exchange) builtin() []*ops.Spec {
+	used := map[string]*ops.Spec{}
+	note := func(e ir.Expr) bool {
+		if c, ok := e.(*ir.OpCall); ok {
+			if s := ops.Builtin().Lookup(c.Op); s != nil {
+				used[c.Op] = s
+			}
+		}
+		return true
+	}
+	for _, f := range x.functions {
+		ir.Inspect(f.Body, func(s ir.Stmt) bool {
+			ir.Exprs(s, note)
+			return true
+		})
+	}
+	var out []*ops.Spec
+	for _, name := range slices.Sorted(maps.Keys(used)) {
+		out = append(out, used[name])
+	}
+	return out
 }

@@ -2688,7 +2688,7 @@ type RunRequest struct {
 	Functions     []byte                 `protobuf:"bytes,3,opt,name=functions,proto3" json:"functions,omitempty"` // IR of all functions of the program
 	Options       *PassOptions           `protobuf:"bytes,4,opt,name=options,proto3" json:"options,omitempty"`
 	Explain       bool                   `protobuf:"varint,5,opt,name=explain,proto3" json:"explain,omitempty"`                        // notes are wanted
-	ForeignOps    []*OpSpec              `protobuf:"bytes,6,rep,name=foreign_ops,json=foreignOps,proto3" json:"foreign_ops,omitempty"` // ops that are neither built in nor the plugin's own
+	ForeignOps    []*OpSpec              `protobuf:"bytes,6,rep,name=foreign_ops,json=foreignOps,proto3" json:"foreign_ops,omitempty"` // ops that are neither built in nor the plugin's own; to one with "json" also the built-in ones that are used
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

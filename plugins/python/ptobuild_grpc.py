@@ -191,7 +191,7 @@ class Connection:
             os._exit(1)
         except Exception as e:
             what, way = self.explain(e)
-            sys.stderr.write("\n".join(way + [what, ""]))
+            sys.stderr.write("".join(x + "\n" for x in way))
             self.answer(stream, b"", 13, what)
 
     def answer(self, stream, message, status=0, text=""):

@@ -188,7 +188,7 @@ func (p *parser) slot(t *Token) value {
 	case Result:
 		return p.use(p.result(), "$result")
 	}
-	return p.use(p.local(t.N), t.String())
+	return p.use(p.local(t.N), p.say(lexeme{slot: t}))
 }
 
 func (p *parser) use(n *plan.Name, text string) value {
@@ -292,7 +292,7 @@ func (p *parser) member(v value) value {
 		e.B = p.integer()
 		out.e = e
 	default:
-		p.failf("a tensor has view, reshape, transpose and shapes, not %v", l)
+		p.failf("a tensor has view, reshape, transpose and shapes, not %s", p.say(l))
 	}
 	p.want(")")
 	return out

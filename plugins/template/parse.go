@@ -48,6 +48,7 @@ type parser struct {
 	in     []lexeme
 	at     int
 	locals []*plan.Name
+	affix  []string // of locals, as the template has them
 	vars   map[*plan.Name]variable
 	scopes [][]*plan.Name // what each open block declared
 	bound  bool           // the result is declared
@@ -76,7 +77,7 @@ func (s *Scanned) Plan(spec *ops.Spec, site *ops.EmitSite) (out []plan.Stmt, err
 			panic(x)
 		}
 	}()
-	p := &parser{spec: spec, site: site, in: s.in, vars: map[*plan.Name]variable{}, scopes: [][]*plan.Name{nil}}
+	p := &parser{spec: spec, site: site, in: s.in, affix: s.locals, vars: map[*plan.Name]variable{}, scopes: [][]*plan.Name{nil}}
 	for _, affix := range s.locals {
 		if !isAffix(affix) {
 			return nil, fmt.Errorf("%q cannot tell a local from the result: it is a name that starts or ends with '_'", affix)
@@ -125,11 +126,26 @@ func (p *parser) operandVar(i int) variable {
 }
 
 func (p *parser) failf(format string, args ...any) {
-	line := 0
-	if len(p.in) > 0 {
-		line = p.in[min(p.at, len(p.in)-1)].line
+	if len(p.in) == 0 {
+		panic(fault{fmt.Errorf("the template is empty: "+format, args...)})
 	}
+	line := p.in[min(p.at, len(p.in)-1)].line
 	panic(fault{fmt.Errorf("line %d of the template: "+format, append([]any{line}, args...)...)})
+}
+
+// say is a lexeme as the author of the template wrote it.
+func (p *parser) say(l lexeme) string {
+	if l.slot == nil {
+		return l.String()
+	}
+	t := l.slot
+	switch {
+	case t.Kind == Local && t.N >= 0 && t.N < len(p.affix) && strings.Trim(p.affix[t.N], "_") != "":
+		return "$" + strings.Trim(p.affix[t.N], "_")
+	case t.Kind == Operand && t.N >= 0 && t.N < len(p.spec.Params):
+		return "$" + p.spec.Params[t.N].Name
+	}
+	return t.String()
 }
 
 func (p *parser) peek() lexeme {
@@ -223,7 +239,7 @@ func (p *parser) statement() plan.Stmt {
 		return p.write()
 	}
 	if _, ok := cTypes[l.text]; !ok {
-		p.failf("no statement starts with %v", l)
+		p.failf("no statement starts with %s", p.say(l))
 	}
 	return p.declaration()
 }
@@ -240,7 +256,7 @@ func (p *parser) typ() variable {
 	l := p.next()
 	t, ok := cTypes[l.text]
 	if !ok || l.slot != nil {
-		p.failf("%v is no type that a template may name", l)
+		p.failf("%s is no type that a template may name", p.say(l))
 	}
 	t.root = -1
 	return t
@@ -273,10 +289,10 @@ func (p *parser) fresh() *plan.Name {
 		}
 		p.bound = true
 	default:
-		p.failf("only $result and locals can be declared, not %v", l)
+		p.failf("only $result and locals can be declared, not %s", p.say(l))
 	}
 	if _, dup := p.vars[n]; dup {
-		p.failf("%v is declared twice", l)
+		p.failf("%s is declared twice", p.say(l))
 	}
 	return n
 }
@@ -518,7 +534,7 @@ func (p *parser) loop() plan.Stmt {
 	p.declare(n, variable{dtype: ir.INT64, root: -1})
 	same := func() {
 		if l := p.next(); l.slot == nil || l.slot.Kind != Local || p.local(l.slot.N) != n {
-			p.failf("the head of a loop is about its own variable, not %v", l)
+			p.failf("the head of a loop is about its own variable, not %s", p.say(l))
 		}
 	}
 	same()
