@@ -37,7 +37,11 @@ func (w *Workspace) buildPlugin(ctx context.Context, c *plugins.Config, p *Plugi
 	w.pluginDeps.always = w.pluginDeps.always || len(p.Files) == 0
 	inputs, err := w.pluginInputs(p)
 	if err != nil {
-		return fail("%v", err).WithHint("files lists globs from the workspace root")
+		d := fail("%v", err).WithHint("files lists globs from the workspace root")
+		if w.detached {
+			d.WithHint("outside of a workspace, globs and paths count from the current folder")
+		}
+		return d
 	}
 	note := filepath.Join(w.pluginDir(), c.Name+".built")
 	var was pluginBuilt

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -41,7 +42,7 @@ func (w *Workspace) UsePlugins(file string) diag.List {
 	}
 	c, ds := parseConfig(file, src)
 	if c != nil {
-		w.Config.Plugins = c.Plugins
+		w.Config.Plugins, w.pluginFile = c.Plugins, file
 	}
 	return ds
 }
@@ -336,7 +337,6 @@ const brokenDir = StateDir + "/broken"
 // Pto.toml, to the content that the file has now, so that what runs is what keys name. lost are those that cannot be used and why; the reports are about
 // the workspace as a whole, and notes.
 func (w *Workspace) Plugins(ctx context.Context) (configs []plugins.Config, lost map[string]*diag.Diagnostic, ds diag.List) {
-	lines := strings.Split(string(w.Source(ConfigName)), "\n")
 	lost = map[string]*diag.Diagnostic{}
 	deps := &pluginDeps{root: w.Root, files: map[string]string{}, dirs: map[string]state.Stamp{}}
 	w.pluginDeps = deps
@@ -355,7 +355,7 @@ func (w *Workspace) Plugins(ctx context.Context) (configs []plugins.Config, lost
 	slices.Sort(names)
 	for _, name := range names {
 		p := w.Config.Plugins[name]
-		c := plugins.Config{Name: name, Version: p.Version, SHA256: strings.ToLower(p.SHA256), MTLS: p.MTLS, Pos: pluginAt(ConfigName, lines, name)}
+		c := plugins.Config{Name: name, Version: p.Version, SHA256: strings.ToLower(p.SHA256), MTLS: p.MTLS, Pos: w.PluginAt(name)}
 		c.Options, _ = p.options() // checked when Pto.toml was read, as are these
 		c.Timeout, _ = p.timeout()
 		c.Memory, _ = p.memory()
@@ -534,9 +534,10 @@ func (p *PluginConfig) memory() (int64, error) {
 }
 
 // pluginAt is the place of a plugin's table.
-// PluginAt is the place of a plugin in Pto.toml.
+// PluginAt is the place of a plugin in Pto.toml, or in the file that takes its place.
 func (w *Workspace) PluginAt(name string) diag.Span {
-	return pluginAt(ConfigName, strings.Split(string(w.Source(ConfigName)), "\n"), name)
+	file := cmp.Or(w.pluginFile, ConfigName)
+	return pluginAt(file, strings.Split(string(w.Source(file)), "\n"), name)
 }
 
 func pluginAt(path string, lines []string, name string) diag.Span {

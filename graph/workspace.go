@@ -30,6 +30,7 @@ type Workspace struct {
 	unlocked bool // Pto.lock is about to be written anew, or there is none
 	detached bool // there is no Pto.toml, and nothing is written beside the sources
 
+	pluginFile string      // has the [plugins] tables; "": Pto.toml
 	pluginDeps *pluginDeps // what Plugins looked at; nil: it was not called
 
 	// Trees, when not nil, keeps syntax trees beyond this workspace.
