@@ -244,7 +244,7 @@ class Values:
     def __init__(self, op, r, file):
         self.op, self.operands, self.file, self.scalar_, self.origin, self.arrays = op, r.get("operands", []), file, None, [], {}
         self.keywords = {k["name"]: _plain(k["value"]) for k in r.get("keywords", [])}
-        self.room, self.used = r.get("result", {}).get("elements"), False
+        self.room, self._result = r.get("result", {}).get("elements"), None
 
     def has(self, i):
         "The operand was given."
@@ -277,10 +277,11 @@ class Values:
 
     @property
     def result(self):
-        if self.room is None:
-            raise Mistake("op %s gives no new tensor or tile, so there is no v.result; %s" % (self.op.name, _GIVE.get(self.op.result[0], "") % self.op.result[1:]))
-        self.used = True
-        return self._load(self.room)
+        if self._result is None:
+            if self.room is None:
+                raise Mistake("op %s gives no new tensor or tile, so there is no v.result; %s" % (self.op.name, _GIVE[self.op.result[0]] % self.op.result[1:]))
+            self._result = self._load(self.room)
+        return self._result
 
     @result.setter
     def result(self, _): raise Mistake("v.result cannot be replaced; write into it: v.result[:] = numbers, or v.result[i] = number")
@@ -318,21 +319,22 @@ class Values:
 
     def compute(self):
         "Lets the op compute, looks whether it did, and stores the numbers."
-        what, got = _where(self.op.evaluate), self.op.evaluate(self)
-        how = _GIVE[self.op.result[0]] % self.op.result[1:]
+        got, how = self.op.evaluate(self), _GIVE[self.op.result[0]] % self.op.result[1:]
+
+        def wrong(text, *args): raise Mistake(_where(self.op.evaluate) + " " + text % args)
         if got is not None:
-            raise Mistake("%s returned %s, which nobody reads; %s" % (what, _kind(got), how))
-        if self.room is not None and not self.used or self.op.result == SCALAR and self.scalar_ is None:
-            raise Mistake("%s gave no result; %s" % (what, how))
+            wrong("returned %s, which nobody reads; %s", _kind(got), how)
+        if self.room is not None and self._result is None or self.op.result == SCALAR and self.scalar_ is None:
+            wrong("gave no result; %s", how)
         for e, a in self.arrays.values():
             b = a.tobytes()
-            if e is not self.room and not e.get("writable") and b != self._read(e):
-                i = next(i for i, o in enumerate(self.operands) if o.get("elements") is e)
-                raise Mistake("%s wrote to operand %r, which the op only reads by its effects; set effects, with pto.READ_WRITE at %d, or work on a copy: list(v.numbers(%d))" % (
-                    what, self.op.params[min(i, len(self.op.params) - 1)]["name"], i, i))
             if e is self.room or e.get("writable"):
                 self.file.seek(e.get("offset", 0))
                 self.file.write(b)
+            elif b != self._read(e):
+                i = next(i for i, o in enumerate(self.operands) if o.get("elements") is e)
+                wrong("wrote to operand %r, which the op only reads by its effects; set effects, with pto.READ_WRITE at %d, or work on a copy: list(v.numbers(%d))",
+                      self.op.params[min(i, len(self.op.params) - 1)]["name"], i, i)
 
 
 # How a result is given, by the kind of result.
@@ -355,6 +357,8 @@ def _template(op, lines):
             tokens.append({"text": line[at:m.start()]})
             name, dim, element, at = m.group(1), m.group(2), m.group(3), m.end()
             n = names.index(name) if name in names else -1
+            if n >= 0 and op.params[n]["kinds"] == [4] and element is None:
+                raise Mistake("%s: $%s is a list; write $%s[0]" % (_where(op.emit), name, name))
             if n < 0 or name == "result" or dim is None and (element is None or op.params[n]["kinds"] != [4]):
                 at = m.end(1)  # what follows is text
             if name == "result":
@@ -597,15 +601,12 @@ class Context:
     """What a pass may ask and say. program is the program's name; options has "auto_deps", "no_manual_alloc_deps" and "store_target_in_out" when they are set; explain
     says that notes are wanted."""
 
-    def __init__(self, r, own=()):
+    def __init__(self, r, own_ops=()):
         self.program, self.options, self.explain = r.get("program", ""), r.get("options", {}), r.get("explain", False)
-        self.ops, self.reports, self.notes, self.fusions = {s["name"]: s for s in r.get("foreign_ops", [])}, [], [], []
-        self.own = dict(own)
+        self.ops, self.reports, self.notes, self.fusions = {s["name"]: s for s in list(own_ops) + r.get("foreign_ops", [])}, [], [], []
 
     def op(self, name):
         "The spec of an op of the program, with the attributes of an Op; None for one that nobody knows. effects has an entry for each operand."
-        if name in self.own:
-            return self.own[name]
         s = self.ops.get(name)
         if s is None:
             return None
@@ -904,7 +905,7 @@ class Plugin:
 
     def Run(self, r):
         functions, by_id, sent = _load(r["functions"])
-        ctx, p = Context(r, self.ops), self.passes[r["pass"]]
+        ctx, p = Context(r, self.Specs(r)["ops"]), self.passes[r["pass"]]
         before = list(functions)
         try:
             after = p.run(ctx, functions)
@@ -933,7 +934,10 @@ def _infer(op, c):
         return t
     if t is None:
         raise Mistake("%s returned nothing; return the type of the result, such as c.type(0) or pto.tile_type([16, 16], \"FP32\")" % _where(op.infer))
-    _check(t, "type", "%s: type" % _where(op.infer))
+    try:
+        _check(t, "type", "type")
+    except Mistake as e:
+        raise Mistake("%s: %s" % (_where(op.infer), e))
     return t
 
 

@@ -171,7 +171,7 @@ class Ops(unittest.TestCase):
         self.wrong("there is no v.result; write to the elements of operand 1", pto.testing.evaluate, like(Add, evaluate=lambda s, v: v.result), [[1.0]], [[1.0]])
 
     def test_lines(self):
-        for want, lines in [("gave nothing (None); it returns a list of lines", None), ("gave list []", []), ("gave int 5", ["x", 5]), ("gave int 3", 3)]:
+        for want, lines in [("gave nothing (None); it returns a list of lines", None), ("gave list []", []), ("gave int 5", ["x", 5]), ("$size is a list; write $size[0]", ["int64_t $a = $size;"]), ("gave int 3", 3)]:
             self.wrong(want, pto.testing.emit, like(Rows, emit=lambda s, c: lines), pto.tensor_type([16, 8], "FP16"), 3, [4, 8])
         self.assertEqual(pto._template(Rows(), "int64_t $a = $at;\n$result = $a;")["locals"], ["_a"])
 
@@ -253,10 +253,11 @@ class Passes(unittest.TestCase):
         pto._check(f, "Function", "f")
 
     def test_specs_of_others(self):
-        ctx = pto.Context({"foreign_ops": [{"name": "tile.add", "in_core": True, "result": 1, "params": [{"name": "x"}, {"name": "y"}], "pure": True}]}, {"acme.blend": Blend()})
+        ctx = pto.Context({"foreign_ops": [{"name": "tile.add", "in_core": True, "result": 1, "params": [{"name": "x"}, {"name": "y"}], "pure": True}]}, pto.Plugin("acme", "1.0", [Blend]).Specs({})["ops"])
         o = ctx.op("tile.add")
         self.assertEqual((o.where, o.result, o.effects, o.pure), (pto.IN_CORE, pto.FRESH, [pto.READ, pto.READ], True))
-        self.assertEqual(ctx.op("acme.blend").name, "blend")
+        o = ctx.op("acme.blend")
+        self.assertEqual((o.name, o.effects, o.mem), ("acme.blend", [pto.READ, pto.READ], "Vec"))
         self.assertIsNone(ctx.op("tile.lode"))
 
 
