@@ -334,5 +334,5 @@ func (b *Builder) lower(t *Target, face *ir.Program) (*plan.File, diag.List) {
 	if f != nil && !ds.HasErrors() {
 		ds.Add(orch.Check(f, b.Profile)...)
 	}
-	return f, ds
+	return f, b.atOperands(ds)
 }

@@ -138,7 +138,7 @@ func (b *Builder) ExplainDeps(t *Target) (*DepsReport, diag.List) {
 	f, more := lower.Lower(prog, prog.Lookup(t.Label.Func), b.Ops, lower.Options{NoManualAllocDeps: b.options(t.Label).NoManualAllocDeps,
 		Explain: func(at diag.Span, what string) { r.Notes = append(r.Notes, Note{at, what}) }})
 	if ds.Add(more...); f == nil || ds.HasErrors() {
-		return nil, b.blamePlugins(t, ds)
+		return nil, b.blamePlugins(t, b.atOperands(ds))
 	}
 	plan.Walk(f.Body, func(s plan.Stmt) bool {
 		switch s := s.(type) {

@@ -19,6 +19,7 @@ import (
 	"github.com/ptobuild/ptobuild/graph/state"
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ir/lang/syntax"
 	"github.com/ptobuild/ptobuild/passes"
 	"github.com/ptobuild/ptobuild/passes/lower"
 	"github.com/ptobuild/ptobuild/plugins"
@@ -301,7 +302,24 @@ func (r *RunningPlugins) end(which func(idle int, s *runningSet) bool) {
 
 // runPasses runs passes on a program. What one of them breaks is dumped.
 func (b *Builder) runPasses(ctx *passes.Context, p *ir.Program, ps []*passes.Pass, after func(int, *passes.Pass, *ir.Program)) (*ir.Program, diag.List) {
-	return passes.Run(ctx, p, ps, passes.Hooks{After: after, Broken: b.dumpBroken})
+	out, ds := passes.Run(ctx, p, ps, passes.Hooks{After: after, Broken: b.dumpBroken})
+	return out, b.atOperands(ds)
+}
+
+// atOperands gives reports about operands of calls their places.
+func (b *Builder) atOperands(ds diag.List) diag.List {
+	for _, d := range ds {
+		if d.Operand == nil {
+			continue
+		}
+		if src := b.parsed(d.Span.File); src != nil {
+			if at, ok := syntax.OperandAt(src, d.Span, *d.Operand); ok {
+				d.Span = at
+			}
+		}
+		d.Operand = nil
+	}
+	return ds.Sort()
 }
 
 // blamePlugins finds out whether errors after the passes are the work of a plugin's pass.

@@ -76,6 +76,14 @@ type Diagnostic struct {
 	Hint     string
 	Related  []Related
 	Edits    []Edit // a change of the source that was tried and mends it
+	// Operand, when not nil, is the operand of the call at Span that the report is about: whoever has the source makes the place exact.
+	Operand *Operand
+}
+
+// Operand is one of a call: by position from 0, or by keyword.
+type Operand struct {
+	Index int
+	Name  string
 }
 
 // Errorf makes an error report.

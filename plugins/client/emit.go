@@ -25,7 +25,7 @@ func (c *Client) emitter(plugin string, spec *ops.Spec) func(*ops.EmitSite) ([]p
 		t, err := c.template(plugin, site.Call, site.Result != nil)
 		var unread template.Unreadable
 		if err != nil && !errors.As(err, &unread) {
-			return nil, at(asReport(plugin, what, err), site.Call.Pos)
+			return nil, c.atOperand(asReport(plugin, what, err), site.Call)
 		}
 		var stmts []plan.Stmt
 		if err == nil {

@@ -262,3 +262,23 @@ func fakePlugin() {
 		c.Close()
 	}
 }
+
+// A report about an operand names it: the place of a variable is that of its definition, far away.
+func TestReportsNameTheOperand(t *testing.T) {
+	specs, _ := load(t, open(t, acme()))
+	reg := ops.NewRegistry(specs...)
+	row, sum := reg.Lookup("acme.row"), reg.Lookup("acme.sum")
+	defined := diag.Span{File: "r.py", Line: 2, Col: 5, EndLine: 2, EndCol: 6}
+	call := view(row, 800)
+	call.Args[0].(*ir.Var).Pos = defined
+	if _, d := row.Emit(siteOf(call)); d == nil || d.Code != "ACME-007" || d.Span != call.Pos || d.Operand == nil || *d.Operand != (diag.Operand{Index: 0, Name: "x"}) {
+		t.Errorf("emit: %+v", d)
+	}
+	x := &ir.Var{Hint: "x", Typ: &ir.TileType{Shape: []ir.Expr{num(4), num(4)}, DType: ir.FP32, Mem: ir.Vec}, Pos: defined}
+	into := &ir.Var{Hint: "into", Typ: &ir.TensorType{Shape: []ir.Expr{num(4), num(4)}, DType: ir.FP32}, Pos: diag.Span{File: "r.py", Line: 3, Col: 5, EndLine: 3, EndCol: 6}}
+	sumCall := &ir.OpCall{Op: sum.Name, Args: []ir.Expr{x, into, &ir.MakeTuple{Elems: []ir.Expr{num(0), num(0)}}}, Typ: into.Typ, Pos: call.Pos, Kwargs: ir.Kwargs{{Name: "scale", Value: -1.0}}}
+	ds := sum.Verify(&ir.Function{Name: "k"}, []*ir.OpCall{sumCall})
+	if len(ds) != 1 || ds[0].Code != "ACME-006" || ds[0].Span != call.Pos || ds[0].Operand == nil || *ds[0].Operand != (diag.Operand{Index: 1, Name: "into"}) {
+		t.Errorf("verify: %+v", ds)
+	}
+}

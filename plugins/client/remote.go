@@ -140,7 +140,7 @@ func (c *Client) verify(plugin string, f *ir.Function, calls []*ir.OpCall) diag.
 		if r.Diag == nil || r.Call < 0 || r.Call >= len(calls) {
 			continue
 		}
-		ds.Add(at(r.Diag, calls[r.Call].Pos))
+		ds.Add(c.atOperand(r.Diag, calls[r.Call]))
 	}
 	return ds
 }
@@ -291,6 +291,23 @@ func blame(ds diag.List, pos diag.Span) diag.List {
 		}
 	}
 	return out
+}
+
+// atOperand gives a report about a variable the place of the call: a variable has that of its definition.
+func (c *Client) atOperand(d *diag.Diagnostic, call *ir.OpCall) *diag.Diagnostic {
+	for i, a := range call.Args {
+		v, ok := a.(*ir.Var)
+		if !ok || v.Pos != d.Span || !d.Span.IsValid() || !call.Pos.IsValid() {
+			continue
+		}
+		n := *d
+		n.Span, n.Operand = call.Pos, &diag.Operand{Index: i}
+		if spec, ok := c.specs.Load(call.Op); ok && i < len(spec.(*ops.Spec).Params) {
+			n.Operand.Name = spec.(*ops.Spec).Params[i].Name
+		}
+		return &n
+	}
+	return at(d, call.Pos)
 }
 
 // at gives a report without a place the place of the call. Kept reports are shared, so it is a copy.

@@ -162,6 +162,8 @@ var sum = &ops.Spec{
 	Verify: func(f *ir.Function, calls []*ir.OpCall) diag.List {
 		if v, _ := calls[0].Kwargs.Get("scale"); v == 0.0 {
 			return diag.List{diag.Warningf("ACME-003", calls[0].Pos, "the sum in %s counts nothing", f.Name)}
+		} else if v == -1.0 {
+			return diag.List{diag.Errorf("ACME-006", calls[0].Args[1].Span(), "nothing is taken away from this")}
 		}
 		return nil
 	},
@@ -196,6 +198,8 @@ var row = &ops.Spec{
 func emitRow(c *ir.OpCall, _ bool) (*template.Template, *diag.Diagnostic) {
 	if n, known := ir.IntValue(c.Args[1]); known && n == 700 {
 		os.Exit(7)
+	} else if known && n == 800 {
+		return nil, diag.Errorf("ACME-007", c.Args[0].Span(), "this has no row %d", n)
 	} else if known && n == 666 {
 		panic("the number of the beast")
 	}
