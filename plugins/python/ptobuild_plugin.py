@@ -81,6 +81,13 @@ class dtype(str):
 
     def is_float(self): return self[:2] in ("FP", "BF", "HF")
 
+    def ctype(self):
+        "The type T by which a template accesses elements, as in set_tensor_data<T>: float for FP32; \"\" when there is none."
+        names = {"FP64": "double", "FP32": "float", "FP16": "half", "BF16": "bfloat16_t", "BOOL": "bool", "INDEX": "int64_t", "INT4": "int8_t", "UINT4": "uint8_t"}
+        for n in "8", "16", "32", "64":
+            names["INT" + n], names["UINT" + n] = "int%s_t" % n, "uint%s_t" % n
+        return names.get(str(self), "")
+
 
 def keyword(name, kind, default=None, required=False, min=0, max=0, names=()):
     """A keyword argument; kind is int, float, bool, str or dtype. One without a default is None when the user leaves it away. min and max bound an int. names are

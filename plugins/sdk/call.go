@@ -99,6 +99,12 @@ func (c *Call) List(i int) []ir.Expr {
 	return t.Elems
 }
 
+// CType is the type T by which a template accesses elements of operand i, as in set_tensor_data<T>, or its number: "float" for FP32, "half" for FP16; "" when
+// it has no dtype. ResultCType is that of the result.
+func (c *Call) CType(i int) string { return template.CType(ir.ElemDType(c.typeOf(i))) }
+
+func (c *Call) ResultCType() string { return template.CType(ir.ElemDType(c.Type)) }
+
 // Errorf reports about operand i.
 func (c *Call) Errorf(i int, code, format string, args ...any) *Report {
 	at := c.Pos

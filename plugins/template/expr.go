@@ -266,7 +266,7 @@ func (p *parser) member(v value) value {
 	if v.shape != tensor || v.name == nil {
 		p.failf("%v is no member of %s", l, v.shape)
 	}
-	out := value{variable: variable{shape: tensor, root: v.root}}
+	out := value{variable: variable{shape: tensor, dtype: v.dtype, root: v.root}}
 	switch l.text {
 	case "shapes":
 		p.want("[")
@@ -276,12 +276,14 @@ func (p *parser) member(v value) value {
 	case "view":
 		p.want("(")
 		e := &plan.View{Tensor: v.name, Shapes: p.arrayName()}
+		out.dims = p.vars[e.Shapes].dims
 		p.want(",")
 		e.Offsets = p.arrayName()
 		out.e = e
 	case "reshape":
 		p.want("(")
 		e := &plan.Reshape{Tensor: v.name, Shapes: p.arrayName()}
+		out.dims = p.vars[e.Shapes].dims
 		p.want(",")
 		e.N = p.integer()
 		out.e = e
@@ -386,6 +388,7 @@ func (p *parser) read() value {
 			p.failf("it reads operand %q, which the spec does not say", p.paramName(x.root))
 		}
 	}
+	p.elementType(t, x)
 	p.want(",")
 	r := &plan.Read{Tensor: x.name, DType: t.dtype, N: p.integer()}
 	p.want(",")

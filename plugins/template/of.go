@@ -81,7 +81,8 @@ func (w *writer) name(n *plan.Name) *writer {
 	return w
 }
 
-func cTypeName(d ir.DType) string {
+// CType is the type T by which a template accesses elements of a dtype, "" when there is none.
+func CType(d ir.DType) string {
 	switch d {
 	case ir.INDEX:
 		d = ir.INT64
@@ -94,6 +95,13 @@ func cTypeName(d ir.DType) string {
 		if v.shape == number && v.dtype == d {
 			return name
 		}
+	}
+	return ""
+}
+
+func cTypeName(d ir.DType) string {
+	if name := CType(d); name != "" {
+		return name
 	}
 	panic(fault{fmt.Errorf("templates have no type for %s", d)})
 }

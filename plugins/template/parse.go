@@ -32,6 +32,8 @@ type variable struct {
 	shape shape
 	dtype ir.DType
 	root  int // of a tensor: the operand whose storage it shows, -1 for none
+	// dims are the extents of a tensor, the elements of an array of extents; nil when they are not known.
+	dims []plan.Expr
 }
 
 // value is a compiled expression.
@@ -110,7 +112,7 @@ func (p *parser) operandVar(i int) variable {
 	v := variable{root: -1}
 	switch t := p.site.Call.Args[i].Type().(type) {
 	case *ir.TensorType:
-		v.shape, v.dtype, v.root = tensor, t.DType, i
+		v.shape, v.dtype, v.root, v.dims = tensor, t.DType, i, literals(t.Shape)
 	case *ir.ArrayType:
 		v.shape, v.dtype, v.root = numbers, t.DType, i
 		if t.DType == ir.TASK_ID {
@@ -249,7 +251,7 @@ var cTypes = map[string]variable{
 	"bool": {dtype: ir.BOOL}, "int8_t": {dtype: ir.INT8}, "int16_t": {dtype: ir.INT16}, "int32_t": {dtype: ir.INT32}, "int64_t": {dtype: ir.INT64},
 	"uint8_t": {dtype: ir.UINT8}, "uint16_t": {dtype: ir.UINT16}, "uint32_t": {dtype: ir.UINT32}, "uint64_t": {dtype: ir.UINT64},
 	"float": {dtype: ir.FP32}, "double": {dtype: ir.FP64}, "half": {dtype: ir.FP16}, "bfloat16_t": {dtype: ir.BF16},
-	"Tensor": {shape: tensor}, "TaskId": {shape: task, dtype: ir.TASK_ID},
+	"Tensor": {shape: tensor, dtype: ir.NoDType}, "TaskId": {shape: task, dtype: ir.TASK_ID},
 }
 
 func (p *parser) typ() variable {
@@ -330,13 +332,13 @@ func (p *parser) declaration() plan.Stmt {
 	v := p.expr()
 	p.want(";")
 	p.same(v, t)
-	v.variable = variable{t.shape, t.dtype, v.root}
-	if t.shape == tensor {
+	if t.shape != tensor { // a tensor keeps its dtype
+		v.variable = variable{shape: t.shape, dtype: t.dtype, root: v.root}
+	} else {
 		if _, copied := v.e.(*plan.Ref); copied && isResult {
 			// A second handle of the same tensor: what pl.tensor.view of the same layout emits too.
 			v.name = nil
 		}
-		v.dtype = ir.NoDType
 	}
 	if isResult {
 		p.checkResult(v)
@@ -359,6 +361,14 @@ func (p *parser) checkResult(v value) {
 		if v.shape != tensor || v.root != p.spec.Result.Arg {
 			p.failf("the result of %s is a view of operand %q by its spec; declare it with a view of that operand", p.spec.Name, p.paramName(p.spec.Result.Arg))
 		}
+		t, ok := p.site.Call.Typ.(*ir.TensorType)
+		if !ok {
+			return
+		}
+		if v.dtype.IsValid() && t.DType.IsValid() && v.dtype != t.DType {
+			p.failf("$result has elements of %s by its type, and a view of operand %q those of %s", t.DType, p.paramName(v.root), v.dtype)
+		}
+		p.sameExtents(v.dims, t)
 	case ops.Value:
 		d := ir.ElemDType(p.site.Call.Typ)
 		if v.shape == tensor || (v.shape == task) != (d == ir.TASK_ID) || v.shape == number && v.dtype.IsFloat() != d.IsFloat() {
@@ -378,6 +388,50 @@ func (p *parser) paramName(i int) string {
 	return strconv.Itoa(i)
 }
 
+// sameExtents holds the extents that the template gives the result against those of its type, as far as both are known.
+func (p *parser) sameExtents(dims []plan.Expr, t *ir.TensorType) {
+	if dims == nil || t.DType.Bits() == 4 { // of which two share a byte
+		return
+	}
+	if len(dims) != len(t.Shape) {
+		p.failf("$result has %d axes, and its type %d", len(dims), len(t.Shape))
+	}
+	for i, d := range dims {
+		got, known := d.(*plan.Int)
+		if want, ok := ir.IntValue(t.Shape[i]); ok && known && got.Value != want {
+			p.failf("axis %d of $result has extent %d, and by its type %d", i, got.Value, want)
+		}
+	}
+}
+
+// literals are extents as far as they are known; others are nil.
+func literals(shape []ir.Expr) []plan.Expr {
+	out := make([]plan.Expr, len(shape))
+	for i, e := range shape {
+		if n, ok := ir.IntValue(e); ok {
+			out[i] = &plan.Int{Value: n, DType: ir.INT64}
+		}
+	}
+	return out
+}
+
+// elementType checks the type by which elements of a tensor are accessed.
+func (p *parser) elementType(t variable, x value) {
+	if want := CType(x.dtype); x.dtype.IsValid() && want != "" && (t.shape != number || CType(t.dtype) != want) {
+		p.failf("elements of %s are accessed as %s, not as %s", x.dtype, want, typeText(t))
+	}
+}
+
+func typeText(t variable) string {
+	switch t.shape {
+	case tensor:
+		return "Tensor"
+	case task:
+		return "TaskId"
+	}
+	return CType(t.dtype)
+}
+
 // create reads create({e, e}): a new tensor of these extents, whose dtype is that of the result.
 func (p *parser) create(n *plan.Name) plan.Stmt {
 	p.want("create", "(")
@@ -387,7 +441,8 @@ func (p *parser) create(n *plan.Name) plan.Stmt {
 	if !ok || len(dims) != len(t.Shape) {
 		p.failf("create needs one extent per axis of the result")
 	}
-	p.declare(n, variable{shape: tensor, root: -1})
+	p.sameExtents(exprs(dims), t)
+	p.declare(n, variable{shape: tensor, dtype: t.DType, root: -1, dims: exprs(dims)})
 	return &plan.Create{Info: p.site.Local("_ci"), Shapes: p.site.Local("_ci_shapes"), Dims: asUint32s(dims), DType: t.DType}
 }
 
@@ -411,6 +466,7 @@ func (p *parser) array(t variable, n *plan.Name, isResult bool) plan.Stmt {
 		list := exprs(elems)
 		if t.dtype == ir.UINT32 {
 			v.shape, typ, list = extents, plan.CType{Kind: plan.Uint32T}, asUint32s(elems)
+			v.dims = list
 		}
 		if isResult {
 			p.failf("$result cannot be a list of elements")
@@ -492,6 +548,10 @@ func (p *parser) assignment() plan.Stmt {
 		p.want(";")
 		if (v.shape == task) != (x.shape == task) || x.shape == tensor {
 			p.failf("%s is stored where %s is expected", x.shape, v.shape)
+		}
+		if a, ok := p.vars[el.Array]; ok && a.dims != nil {
+			a.dims = nil // not known any more
+			p.vars[el.Array] = a
 		}
 		if root := p.vars[el.Array].root; root >= 0 {
 			p.mayWrite(root)
@@ -575,6 +635,7 @@ func (p *parser) write() plan.Stmt {
 		p.failf("set_tensor_data writes an operand or a view of one")
 	}
 	p.mayWrite(x.root)
+	p.elementType(t, x)
 	w := &plan.Write{Tensor: x.name, DType: t.dtype, Index: asUint32s(index), Value: v.e}
 	if len(index) > 0 {
 		w.Indices = p.site.Local("indices_")

@@ -449,6 +449,12 @@ func (b *body) finishOp(call *syntax.Call, path string, args []ir.Expr, kwargs i
 	} else {
 		e, d = b.u.opt.Ops.Call(at, name, args, kwargs)
 	}
+	if d != nil && (d.Code == ops.CodeOperand || d.Code == ops.CodeMixed) && b.host && b.mode != Dump && b.fn.decl.typ != ir.Inline {
+		if spec, _, _, unknown := b.u.opt.Ops.Resolve(name, args, kwargs); unknown == nil && spec.Where == ops.InCore {
+			b.u.report(ops.Misplaced(spec, at, false)) // that its operands are no tiles follows from the place
+			return nil, false
+		}
+	}
 	if d != nil {
 		// A variable knows only where it was defined; the mistake is where it is used.
 		if n := places[d.Span]; n != nil {

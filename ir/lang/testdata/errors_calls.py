@@ -145,3 +145,6 @@ class P:
     def main(self, x: T, y: pl.Out[T]):
         y = k(x, y)  ### "external function 'k' conflicts with program function"
         return y
+
+--- main op of kernels on the host
+y = pl.tile.muls(x, 2.0)  ### "Misplaced builtin op 'tile.muls' in Orchestration function"
