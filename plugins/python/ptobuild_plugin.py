@@ -91,7 +91,7 @@ class dtype(str):
 
 def keyword(name, kind, default=None, required=False, min=0, max=0, names=()):
     """A keyword argument; kind is int, float, bool, str or dtype. One without a default is None when the user leaves it away. min and max bound an int. names are
-    the strings that a str accepts, or the names of the values of an int from 0, which users may write instead."""
+    the strings that a str accepts, or the names of the values of an int from 0, for symbols such as pl.SplitMode.UP_DOWN."""
     kinds, what = [int, bool, str, float, dtype], "keyword argument %r: " % (name,)
     if kind not in kinds:
         raise Mistake(what + "its kind is int, float, bool, str or pto.dtype, not %r" % (kind,))
