@@ -791,7 +791,7 @@ def _mistakes(x, base, fields, methods):
         for name, f in vars(c).items():
             near = [] if name[0] == "_" or hasattr(base, name) else _close(name, list(fields) + list(methods), 0.75)
             if near:
-                wrong("%s is no part of it; did you mean %s?", name, near[0])
+                wrong("%s is no part of it; did you mean %s? (a name of your own begins with _)", name, near[0])
             if name in methods and hasattr(f, "__code__"):
                 takes, least = f.__code__.co_argcount, f.__code__.co_argcount - len(f.__defaults__ or ())
                 if not (least <= len(methods[name]) and (len(methods[name]) <= takes or f.__code__.co_flags & 4)):
