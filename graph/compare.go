@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -127,9 +128,25 @@ func (t *Tester) explain(ctx context.Context, test *TestConfig, built *Built, jo
 		d.WithRelated(kernelPos(built, writer.Kernel), "%s%s was last changed by task %d (%s)", p.Param, position(shape, at), writer.Task, writer.Kernel)
 	}
 	if s.Policy != sim.Sequential {
-		d.WithHint("the result depends on the order of the tasks, so a dependency is missing; `%s` repeats this order", replay(s, built.Target.Label))
+		d.WithHint("the result depends on the order of the tasks, so a dependency is missing%s; `%s` repeats this order", t.orAnOp(built), replay(s, built.Target.Label))
 	}
 	return d
+}
+
+// orAnOp names the ops whose numbers come from plugins: one that computes something else each time looks like a missing dependency.
+func (t *Tester) orAnOp(built *Built) string {
+	var names, of []string
+	for _, f := range built.Program.Funcs {
+		for c := range OpCalls(f.Body) {
+			if s := t.Builder.Ops.Lookup(c.Op); s != nil && s.Evaluate != nil && s.Plugin() != "" && !slices.Contains(names, c.Op) {
+				names, of = append(names, c.Op), append(of, s.Plugin())
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; or %s computes something else each time, which `ptobuild plugin test %s` finds", strings.Join(names, " or "), of[0])
 }
 
 // kernelFunction is the function of a kernel by its name in the kernel table, nil when there is none.

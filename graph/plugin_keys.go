@@ -2,6 +2,7 @@ package graph
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
 	"strings"
 
@@ -48,20 +49,30 @@ func (b *Builder) pluginsIn(programs ...*ir.Program) []string {
 	var names []string
 	for _, p := range programs {
 		for _, f := range p.Funcs {
-			ir.Inspect(f.Body, func(s ir.Stmt) bool {
-				ir.Exprs(s, func(e ir.Expr) bool {
-					if c, ok := e.(*ir.OpCall); ok {
-						ns, _, _ := strings.Cut(c.Op, ".")
-						if _, ok := b.pluginKeys[ns]; ok && !slices.Contains(names, ns) {
-							names = append(names, ns)
-						}
-					}
-					return true
-				})
-				return true
-			})
+			for c := range OpCalls(f.Body) {
+				ns, _, _ := strings.Cut(c.Op, ".")
+				if _, ok := b.pluginKeys[ns]; ok && !slices.Contains(names, ns) {
+					names = append(names, ns)
+				}
+			}
 		}
 	}
 	slices.Sort(names)
 	return names
+}
+
+// OpCalls are all calls of ops in a block, in order.
+func OpCalls(b ir.Block) iter.Seq[*ir.OpCall] {
+	return func(yield func(*ir.OpCall) bool) {
+		more := true
+		ir.Inspect(b, func(s ir.Stmt) bool {
+			ir.Exprs(s, func(e ir.Expr) bool {
+				if c, ok := e.(*ir.OpCall); ok && more {
+					more = yield(c)
+				}
+				return more
+			})
+			return more
+		})
+	}
 }

@@ -493,8 +493,10 @@ func (c *Config) checkPlugins(path string, lines []string) diag.List {
 		if _, err := p.timeout(); err != nil {
 			bad("timeout = %q is no duration", p.Timeout).WithHint(`write timeout = "10s" or "2m"`)
 		}
-		if _, err := p.memory(); err != nil {
+		if n, err := p.memory(); err != nil {
 			bad("memory = %q is no size", p.Memory).WithHint(`write memory = "512MB" or "2GB"`)
+		} else if d := (&plugins.Config{Name: "any", Path: ".", Memory: n}).Check(); d != nil {
+			bad("memory = %q is not enough: it needs at least %d MB to start", p.Memory, plugins.MinMemory>>20)
 		}
 		if len(p.Build) > 0 && p.Path == "" {
 			bad("it has a build command, but no path").WithHint("give the file that the command makes: path = \".ptobuild/plugins/%s%s\"", PluginPrefix, name)

@@ -49,6 +49,27 @@ type RunOutput struct {
 	Name    string `json:"name"`
 	Summary string `json:"summary"`
 	Npy     []byte `json:"-"`
+
+	dtype ir.DType
+	shape []uint32
+	data  []byte
+}
+
+// Differs says how what a run computed differs from what another one of the same test did by more than rounding, "" when it does not.
+func (o *RunOutcome) Differs(from *RunOutcome) string {
+	for _, x := range o.Outputs {
+		i := slices.IndexFunc(from.Outputs, func(y RunOutput) bool { return y.Name == x.Name })
+		if i < 0 || len(from.Outputs[i].data) != len(x.data) {
+			return "it has no output " + x.Name
+		}
+		m := mismatch(x.dtype, x.data, from.Outputs[i].data, toleranceOf(&TestConfig{}, x.dtype))
+		if m.count > 0 {
+			at, size := m.first[0], x.dtype.Bytes()
+			return fmt.Sprintf("%d elements of %s differ: %s%s is %s instead of %s", m.count, x.Name, x.Name, position(x.shape, at),
+				formatElem(x.dtype, x.data[at*size:]), formatElem(x.dtype, from.Outputs[i].data[at*size:]))
+		}
+	}
+	return ""
 }
 
 // WriteTrace writes the run's events as JSON lines.
@@ -126,7 +147,8 @@ func (t *Tester) RunOnce(ctx context.Context, target *Target, req *RunRequest) (
 		if err != nil {
 			return nil, append(ds, diag.AsList(err, CodeTestSetup)...)
 		}
-		out.Outputs = append(out.Outputs, RunOutput{Name: p.Param, Summary: summary(p.DType, tensors[i].Shape, r.Outputs[i]), Npy: b})
+		out.Outputs = append(out.Outputs, RunOutput{Name: p.Param, Summary: summary(p.DType, tensors[i].Shape, r.Outputs[i]), Npy: b,
+			dtype: p.DType, shape: tensors[i].Shape, data: r.Outputs[i]})
 	}
 	return out, ds
 }

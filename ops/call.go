@@ -78,6 +78,9 @@ func Misplaced(spec *Spec, at diag.Span, inCore bool) *diag.Diagnostic {
 	if ns, _ := splitName(spec.Name); ns == "tensor" {
 		kind = "tensor"
 	}
+	if spec.Plugin() != "" {
+		kind = "plugin"
+	}
 	return diag.Errorf(CodePlace, at, "Misplaced %s op '%s' in Orchestration function (should be inside InCore block)", kind, spec.Name).
 		WithHint("move it into a kernel function or a `with pl.at(level=pl.Level.CORE_GROUP):` block")
 }
@@ -120,6 +123,14 @@ func (s *Site) placeOperands() *diag.Diagnostic {
 		}
 		args[i] = e
 	}
+	for i := range args[:min(len(args), len(params))] {
+		if params[i].Optional && params[i].Kind&TaskArg == 0 && isNone(args[i]) {
+			args[i] = nil
+		}
+	}
+	for len(args) > 0 && args[len(args)-1] == nil {
+		args = args[:len(args)-1]
+	}
 	// Integer literals beyond the operands are keyword arguments too: pl.fillpad(x, 0), pl.row_sum(x, -1).
 	variadic := len(params) > 0 && params[len(params)-1].Variadic
 	for len(args) > len(params) && !variadic {
@@ -157,6 +168,12 @@ func (s *Site) missing(i, got int) *diag.Diagnostic {
 	}
 	return s.errorAt(CodeCount, s.Pos, "%s is missing operand '%s': it takes %s, got %d", s.Spec.Name, p.Name, operandCount(s.Spec.Params), got).
 		WithHint("its operands are (%s)", paramList(s.Spec.Params))
+}
+
+// isNone reports what the front end makes of None.
+func isNone(v any) bool {
+	c, ok := v.(*ir.OpCall)
+	return ok && c.Op == "system.task_invalid"
 }
 
 // keywordFor finds the keyword argument that a positional symbol stands for.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -162,7 +163,7 @@ func (s *Site) checkKwargs() ([]ir.Expr, *diag.Diagnostic) {
 	for i := range spec.Kwargs {
 		k := &spec.Kwargs[i]
 		v, given := s.Kwargs.Get(k.Name)
-		if !given {
+		if !given || k.Default == nil && k.Kind <= DTypeKw && isNone(v) {
 			if k.Required && !s.Lenient {
 				return nil, s.errorAt(CodeMissingKw, s.Pos, "%s requires keyword argument '%s'", spec.Name, k.Name)
 			}
@@ -259,13 +260,17 @@ func (s *Site) kwargValue(k *Kwarg, v any) (any, *diag.Diagnostic) {
 		}
 		return nil, bad("a string literal")
 	case FloatKw:
-		switch x := v.(type) {
-		case float64:
-			return x, nil
-		case int64:
-			return float64(x), nil
+		x, ok := v.(float64)
+		if n, isInt := v.(int64); isInt {
+			x, ok = float64(n), true
 		}
-		return nil, bad("a number")
+		switch {
+		case !ok:
+			return nil, bad("a number")
+		case k.Min < k.Max && !(x >= float64(k.Min) && x <= float64(k.Max)):
+			return nil, bad(fmt.Sprintf("between %d and %d", k.Min, k.Max))
+		}
+		return x, nil
 	case DTypeKw:
 		if d, ok := v.(ir.DType); ok {
 			return d, nil
@@ -404,6 +409,11 @@ func symbolText(v any) string {
 			return "True"
 		}
 		return "False"
+	case float64:
+		if text := strconv.FormatFloat(v, 'g', -1, 64); strings.ContainsAny(text, ".einf") {
+			return text
+		}
+		return fmt.Sprintf("%.1f", v)
 	}
 	return fmt.Sprint(v)
 }

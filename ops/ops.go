@@ -104,7 +104,7 @@ type Kwarg struct {
 	Names    []string // EnumKw and ModeKw: the accepted names; IntKw: the names of its values from 0; StrKw: the accepted strings, nil for any
 	Default  any      // nil: absent when not given
 	Required bool
-	// Min and Max bound an IntKw when they differ.
+	// Min and Max bound an IntKw or FloatKw when they differ.
 	Min, Max int64
 }
 
@@ -268,6 +268,15 @@ func IsAtomic(c *ir.OpCall) bool {
 	v, _ := c.Kwargs.Get("atomic")
 	e, _ := v.(ir.Enum)
 	return e.Name == "Add"
+}
+
+// Plugin is the plugin that an op is one of, "" for a built-in op.
+func (s *Spec) Plugin() string {
+	if Builtin().Lookup(s.Name) != nil {
+		return ""
+	}
+	ns, _ := splitName(s.Name)
+	return ns
 }
 
 // IsHost reports an op that may stand in an orchestration body.

@@ -1,6 +1,12 @@
 package plugins
 
-import "github.com/ptobuild/ptobuild/internal/diag"
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
+)
 
 // Reports about plugins. What a plugin itself reports about a program has the plugin's own codes, or CodeReport.
 const (
@@ -27,3 +33,14 @@ const (
 	CodeDev         diag.Code = "PTO-L021" // a plugin is replaced on the command line
 	CodeConformance diag.Code = "PTO-L022" // it fails a conformance check
 )
+
+// ReportCode is the code of a report that a plugin makes: its own when it has the form of one and is none of ptobuild's, which mean something else, but for those about
+// plugins.
+func ReportCode(code string) diag.Code {
+	if !reportCode().MatchString(code) || strings.HasPrefix(strings.ToUpper(code), "PTO-") && !strings.HasPrefix(code, "PTO-L") {
+		return CodeReport
+	}
+	return diag.Code(code)
+}
+
+var reportCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*-[A-Za-z]?[0-9]+$`) })

@@ -16,6 +16,9 @@ import (
 // PipeVersion is the version of these messages. Both programs are built together; a helper that was left behind by an upgrade says so.
 const PipeVersion = 5
 
+// OutputEnv names the environment variable that, when it is set, has everything that plugins print shown at once, on standard error. Otherwise it is shown when they fail.
+const OutputEnv = "PTOBUILD_PLUGIN_OUTPUT"
+
 // Hello is the first message to the helper.
 type Hello struct {
 	Version int

@@ -45,6 +45,7 @@ type Config struct {
 const (
 	DefaultTimeout = 30 * time.Second
 	DefaultMemory  = 2 << 30
+	MinMemory      = 128 << 20 // less is not enough for the runtime of Go or Python
 )
 
 // WithDefaults is the configuration with the amounts that it leaves open.
@@ -68,8 +69,9 @@ func (c *Config) Check() *diag.Diagnostic {
 		return diag.Errorf(CodeConfig, diag.Span{}, "plugin %s has no path", c.Name).WithHint(`give its executable: path = "tools/ptobuild-plugin-%s"`, c.Name)
 	case c.Timeout < 0:
 		return diag.Errorf(CodeConfig, diag.Span{}, "plugin %s has a negative timeout", c.Name)
-	case c.Memory < 0:
-		return diag.Errorf(CodeConfig, diag.Span{}, "plugin %s has a negative amount of memory", c.Name)
+	case c.Memory != 0 && c.Memory < MinMemory:
+		return diag.Errorf(CodeConfig, diag.Span{}, "plugin %s may have %d MB of memory, but needs at least %d MB to start", c.Name, c.Memory>>20, MinMemory>>20).
+			WithHint(`write memory = "512MB", or leave it away for 2 GB`)
 	}
 	if why := CheckVersion(c.Version); why != "" {
 		return diag.Errorf(CodeConfig, diag.Span{}, "the version of plugin %s: %s", c.Name, why).WithHint(`write version = "1.2.0", ">=1.2, <2", "^1.2" or "~1.2"`)
@@ -274,6 +276,7 @@ func (c *checker) op(s *ops.Spec) {
 	if len(s.Effects) > len(s.Params) {
 		c.errorf("op %s has %d effects for %d operands", s.Name, len(s.Effects), len(s.Params))
 	}
+	c.storage(s)
 	names := map[string]bool{}
 	name := func(n string) {
 		if !isName(strings.ToLower(n)) || names[n] {
@@ -299,6 +302,38 @@ func (c *checker) op(s *ops.Spec) {
 	}
 }
 
+// storage checks that result, effects and purity of an op do not contradict each other: dependencies are derived from them, and a write that they hide is lost.
+func (c *checker) storage(s *ops.Spec) {
+	const stored = ops.TensorArg | ops.TileArg | ops.ArrayArg
+	writes := func(e ops.Effect) bool { return e == ops.Write || e == ops.ReadWrite }
+	for i, e := range s.Effects[:min(len(s.Effects), len(s.Params))] {
+		p := s.Params[i]
+		if writes(e) && p.Kind&stored == 0 {
+			c.errorf("op %s writes operand %q by its effects, but a %s has no storage", s.Name, p.Name, p.Kind)
+		}
+		if writes(e) && s.Pure {
+			c.errorf("op %s is pure, but writes operand %q by its effects", s.Name, p.Name).WithHint("a pure op is removed when nobody uses its result, and with it what it writes")
+		}
+	}
+	if s.Pure && s.Result.Kind == ops.None {
+		c.errorf("op %s is pure and has no result: it does nothing", s.Name)
+	}
+	k, i := s.Result.Kind, s.Result.Arg
+	if k != ops.View && k != ops.InPlace || i < 0 || i >= len(s.Params) {
+		return
+	}
+	p := s.Params[i]
+	switch {
+	case p.Kind&stored == 0:
+		c.errorf("op %s: its result shares the storage of operand %q, but a %s has none", s.Name, p.Name, p.Kind)
+	case p.Optional || p.Variadic:
+		c.errorf("op %s: its result shares the storage of operand %q, which may be left out", s.Name, p.Name)
+	case k == ops.InPlace && !writes(s.EffectOn(i)):
+		c.errorf("op %s: its result is operand %q updated, but by its effects it does not write it", s.Name, p.Name).
+			WithHint("give operand %d the effect Write or ReadWrite", i)
+	}
+}
+
 // keyword checks that the default of a keyword argument is a value that a user may write.
 func (c *checker) keyword(s *ops.Spec, k *ops.Kwarg) {
 	wrong := func(format string, args ...any) {
@@ -306,6 +341,9 @@ func (c *checker) keyword(s *ops.Spec, k *ops.Kwarg) {
 	}
 	if k.Min > k.Max {
 		wrong("has the bounds %d and %d, the larger one first", k.Min, k.Max)
+	}
+	if k.Min < k.Max && k.Kind != ops.IntKw && k.Kind != ops.FloatKw {
+		wrong("has bounds, but is no number")
 	}
 	if k.Default == nil {
 		return
@@ -337,6 +375,9 @@ func (c *checker) keyword(s *ops.Spec, k *ops.Kwarg) {
 		fits(k.Kind == ops.BoolKw, keywordKinds[k.Kind])
 	case float64:
 		fits(k.Kind == ops.FloatKw, keywordKinds[k.Kind])
+		if k.Min < k.Max && !(v >= float64(k.Min) && v <= float64(k.Max)) {
+			wrong("has the default %v, which is not between %d and %d", v, k.Min, k.Max)
+		}
 	case ir.DType:
 		fits(k.Kind == ops.DTypeKw && v.IsValid(), keywordKinds[k.Kind])
 	case string:

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ops"
 )
@@ -32,11 +33,11 @@ func TestCheckWindows(t *testing.T) {
 		{[]ops.Param{tensor("at", "x"), at}, ops.InPlace, `as large as "x", which is no other tensor, tile or list operand`},
 		{[]ops.Param{{Name: "n", Kind: ops.ScalarArg, Window: ops.Window{At: "at", Extents: "at"}}, at}, ops.Value, `"n" has a window, but is no tensor or tile`},
 	} {
-		d := Description{Name: "acme", Ops: []*ops.Spec{{Name: "acme.op", Params: c.params, Where: ops.InCore, Result: ops.Result{Kind: c.result}}}, Can: []Can{{}}}
-		got := ""
-		if err := d.Check().Err(); err != nil {
-			got = err.Error()
+		spec := &ops.Spec{Name: "acme.op", Params: c.params, Where: ops.InCore, Result: ops.Result{Kind: c.result}}
+		if c.result == ops.InPlace {
+			spec.Effects = []ops.Effect{ops.ReadWrite}
 		}
+		got := faultsOf(spec)
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%v: got %q, want %q", c.params, got, c.want)
 		}
@@ -55,6 +56,8 @@ func TestCheckKeywords(t *testing.T) {
 		{ops.Kwarg{Kind: ops.IntKw, Default: int64(2), Names: []string{"a", "b"}}, "has the default 2, but 2 names"},
 		{ops.Kwarg{Kind: ops.IntKw, Default: "a", Names: []string{"a", "b"}}, "has the default a, which is no whole number"},
 		{ops.Kwarg{Kind: ops.FloatKw, Default: 1.5}, ""},
+		{ops.Kwarg{Kind: ops.FloatKw, Default: 1.5, Min: 0, Max: 1}, "has the default 1.5, which is not between 0 and 1"},
+		{ops.Kwarg{Kind: ops.StrKw, Min: 1, Max: 3}, "has bounds, but is no number"},
 		{ops.Kwarg{Kind: ops.FloatKw, Default: true}, "which is no float"},
 		{ops.Kwarg{Kind: ops.BoolKw, Default: "no"}, "has the default no, which is no boolean"},
 		{ops.Kwarg{Kind: ops.StrKw, Default: "zz", Names: []string{"aa", "bb"}}, `has the default "zz", which is none of aa, bb`},
@@ -72,6 +75,52 @@ func TestCheckKeywords(t *testing.T) {
 		}
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%+v: got %q, want %q", c.keyword, got, c.want)
+		}
+	}
+}
+
+func faultsOf(s *ops.Spec) string {
+	d := Description{Name: "acme", Ops: []*ops.Spec{s}, Can: []Can{{}}}
+	if err := d.Check().Err(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// What an op says about its result, its effects and its purity fits together; a write that one of them hides would be lost.
+func TestCheckStorage(t *testing.T) {
+	params := []ops.Param{{Name: "x", Kind: ops.TensorArg}, {Name: "n", Kind: ops.ScalarArg}, {Name: "rest", Kind: ops.TileArg, Variadic: true}}
+	for _, c := range []struct {
+		result  ops.Result
+		effects []ops.Effect
+		pure    bool
+		want    string
+	}{
+		{ops.Result{Kind: ops.InPlace}, nil, false, `its result is operand "x" updated, but by its effects it does not write it`},
+		{ops.Result{Kind: ops.InPlace}, []ops.Effect{ops.Untouched}, false, `does not write it`},
+		{ops.Result{Kind: ops.InPlace}, []ops.Effect{ops.Write}, false, ""},
+		{ops.Result{Kind: ops.InPlace}, []ops.Effect{ops.ReadWrite}, true, `is pure, but writes operand "x"`},
+		{ops.Result{Kind: ops.Fresh}, []ops.Effect{ops.Write}, true, `is pure, but writes operand "x"`},
+		{ops.Result{Kind: ops.Fresh}, nil, true, ""},
+		{ops.Result{Kind: ops.View}, []ops.Effect{ops.Untouched}, true, ""},
+		{ops.Result{Kind: ops.View, Arg: 1}, nil, false, `shares the storage of operand "n", but a Scalar has none`},
+		{ops.Result{Kind: ops.View, Arg: 2}, nil, false, `shares the storage of operand "rest", which may be left out`},
+		{ops.Result{Kind: ops.Fresh}, []ops.Effect{ops.Read, ops.Write}, false, `writes operand "n" by its effects, but a Scalar has no storage`},
+		{ops.Result{Kind: ops.None}, nil, true, "is pure and has no result"},
+	} {
+		got := faultsOf(&ops.Spec{Name: "acme.op", Params: params, Where: ops.InCore, Result: c.result, Effects: c.effects, Pure: c.pure})
+		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%+v: got %q, want %q", c, got, c.want)
+		}
+	}
+}
+
+// A plugin reports with codes of its own.
+func TestReportCode(t *testing.T) {
+	for code, want := range map[string]diag.Code{"ACME-001": "ACME-001", "acme-1": "acme-1", "my_plugin-D014": "my_plugin-D014", "": CodeReport, "PTO-R080": CodeReport, "pto-r080": CodeReport,
+		"PTO-L016": "PTO-L016", "bad code!": CodeReport, "ACME": CodeReport} {
+		if got := ReportCode(code); got != want {
+			t.Errorf("%q became %q, want %q", code, got, want)
 		}
 	}
 }

@@ -95,6 +95,9 @@ func noSuchCode(c *catalogue.Catalogue, what, code string) error {
 	if near := diag.Nearest(code, codes); near != "" && strings.HasPrefix(code, "PTO-") {
 		return d.WithHint("did you mean %s? `ptobuild explain` lists all codes", near)
 	}
+	if !strings.HasPrefix(code, "PTO-") && strings.Contains(code, "-") {
+		return d.WithHint("it may be the code of a plugin, which its author explains: `ptobuild plugin list` lists the plugins; those of ptobuild look like PTO-D001")
+	}
 	return d.WithHint("codes look like PTO-D001; `ptobuild explain` lists all of them")
 }
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,10 +16,10 @@ import (
 	"github.com/ptobuild/ptobuild/graph"
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/internal/ui"
+	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ops"
 	"github.com/ptobuild/ptobuild/plugins"
 	"github.com/ptobuild/ptobuild/plugins/client"
-	"github.com/ptobuild/ptobuild/plugins/kit"
 )
 
 func (a *app) pluginCommand() *cobra.Command {
@@ -177,12 +179,21 @@ func (a *app) pluginInfo(ctx context.Context, arg string) error {
 	if d.Doc != "" {
 		a.ui.Printf(": %s", d.Doc)
 	}
-	a.ui.Printf("\nprotocol 1.%d, can %s\n", d.Minor, strings.Join(d.Capabilities, ", "))
+	a.ui.Printf("\nprotocol 1.%d\n", d.Minor)
 	for i, s := range d.Ops {
-		a.ui.Printf("\n%s\n    %s\n    %s\n", a.ui.Paint(ui.Bold, signature(s)), s.Doc, strings.Join(abilities(s, d.Can[i]), "; "))
+		a.ui.Printf("\n%s\n", a.ui.Paint(ui.Bold, signature(s)))
+		for _, line := range slices.Concat([]string{s.Doc, strings.Join(abilities(s, d.Can[i]), "; "), storage(s)}, keywords(s)) {
+			if line != "" {
+				a.ui.Printf("    %s\n", line)
+			}
+		}
 	}
 	for _, p := range d.Passes {
-		a.ui.Printf("\npass %s\n    %s\n    stands %s; may change %s\n", a.ui.Paint(ui.Bold, p.Name), p.Doc, place(p), granted(p.Grant))
+		a.ui.Printf("\npass %s\n", a.ui.Paint(ui.Bold, p.Name))
+		if p.Doc != "" {
+			a.ui.Printf("    %s\n", p.Doc)
+		}
+		a.ui.Printf("    stands %s; may change %s\n", place(p), granted(p.Grant))
 	}
 	for _, o := range d.Options {
 		more := ""
@@ -195,7 +206,10 @@ func (a *app) pluginInfo(ctx context.Context, arg string) error {
 		if o.Required {
 			more += ", required"
 		}
-		a.ui.Printf("\noption %s: %s%s\n    %s\n", a.ui.Paint(ui.Bold, o.Name), o.Kind, more, o.Doc)
+		a.ui.Printf("\noption %s: %s%s\n", a.ui.Paint(ui.Bold, o.Name), o.Kind, more)
+		if o.Doc != "" {
+			a.ui.Printf("    %s\n", o.Doc)
+		}
 	}
 	return nil
 }
@@ -206,6 +220,8 @@ type opInfo struct {
 	Signature string   `json:"signature"`
 	Doc       string   `json:"doc"`
 	Can       []string `json:"can"`
+	Storage   string   `json:"storage"`
+	Keywords  []string `json:"keywords,omitempty"`
 }
 
 type pluginInfo struct {
@@ -222,7 +238,7 @@ type pluginInfo struct {
 func infoOf(d *plugins.Description) pluginInfo {
 	r := pluginInfo{Name: d.Name, Version: d.Version, Doc: d.Doc, Minor: d.Minor, Capabilities: d.Capabilities, Options: d.Options}
 	for i, s := range d.Ops {
-		r.Ops = append(r.Ops, opInfo{s.Name, signature(s), s.Doc, abilities(s, d.Can[i])})
+		r.Ops = append(r.Ops, opInfo{s.Name, signature(s), s.Doc, abilities(s, d.Can[i]), storage(s), keywords(s)})
 	}
 	for _, p := range d.Passes {
 		r.Passes = append(r.Passes, p.Name)
@@ -233,23 +249,94 @@ func infoOf(d *plugins.Description) pluginInfo {
 // signature is how users write an op.
 func signature(s *ops.Spec) string {
 	var parts []string
+	star := "*" // what follows is given by keyword
 	for _, p := range s.Params {
 		text := p.Name + ": " + p.Kind.String()
 		if p.Optional {
 			text += " = None"
 		}
+		if p.Variadic {
+			text, star = "*"+text, ""
+		}
 		parts = append(parts, text)
 	}
 	for _, k := range s.Kwargs {
-		text := k.Name + "="
-		if k.Default != nil {
-			text += fmt.Sprint(k.Default)
-		} else if !k.Required {
-			text += "None"
+		if star != "" {
+			parts, star = append(parts, star), ""
+		}
+		text := k.Name
+		if int(k.Kind) < len(keywordTypes) {
+			text += ": " + keywordTypes[k.Kind]
+		}
+		if k.Default != nil || !k.Required {
+			text += " = " + literal(k.Default)
 		}
 		parts = append(parts, text)
 	}
 	return "pl." + s.Name + "(" + strings.Join(parts, ", ") + ")"
+}
+
+var keywordTypes = [...]string{ops.IntKw: "int", ops.BoolKw: "bool", ops.StrKw: "str", ops.FloatKw: "float", ops.DTypeKw: "dtype"}
+
+// literal is a value as users write it.
+func literal(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "None"
+	case bool:
+		if v {
+			return "True"
+		}
+		return "False"
+	case ir.DType:
+		return "pl." + v.Name()
+	case ir.Enum:
+		return "pl." + v.Kind + "." + v.Name
+	case string:
+		return strconv.Quote(v)
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+			return strconv.FormatFloat(v, 'f', 1, 64)
+		}
+	}
+	return fmt.Sprint(v)
+}
+
+// keywords are what the values of keyword arguments are bound to.
+func keywords(s *ops.Spec) []string {
+	var out []string
+	for _, k := range s.Kwargs {
+		switch {
+		case k.Min < k.Max:
+			out = append(out, fmt.Sprintf("%s is between %d and %d", k.Name, k.Min, k.Max))
+		case len(k.Names) > 0:
+			out = append(out, k.Name+" is one of "+strings.Join(k.Names, ", "))
+		}
+	}
+	return out
+}
+
+// storage says what the result is and what happens to the operands.
+func storage(s *ops.Spec) string {
+	text := [...]string{ops.Value: "gives a number", ops.Fresh: "gives a new tensor or tile", ops.View: "gives a view of ", ops.InPlace: "gives the updated ", ops.None: "gives nothing"}[s.Result.Kind]
+	if s.Result.Kind == ops.View || s.Result.Kind == ops.InPlace {
+		text += s.Params[s.Result.Arg].Name
+	}
+	if s.ResultMem != "" {
+		text += " in " + string(s.ResultMem)
+	}
+	for i, p := range s.Params {
+		if p.Kind&(ops.TensorArg|ops.TileArg|ops.ArrayArg) != 0 {
+			text += "; " + [...]string{ops.Read: "reads ", ops.Write: "writes ", ops.ReadWrite: "reads and writes ", ops.Untouched: "touches no element of "}[s.EffectOn(i)] + p.Name
+		}
+		if p.Window.At != "" {
+			text += " in a window at " + p.Window.At
+		}
+	}
+	if s.Pure {
+		text += "; pure"
+	}
+	return text
 }
 
 func abilities(s *ops.Spec, can plugins.Can) []string {
@@ -257,7 +344,7 @@ func abilities(s *ops.Spec, can plugins.Can) []string {
 	for _, x := range []struct {
 		yes  bool
 		text string
-	}{{s.Where&ops.OnHost != 0, "in orchestration functions"}, {s.Where&ops.InCore != 0, "in kernels"}, {can.Infer, "has a type rule"}, {can.Verify, "has further checks"},
+	}{{s.Where&ops.OnHost != 0, "in orchestration functions"}, {s.Where&ops.InCore != 0, "in kernels" + [...]string{ops.AnyCore: "", ops.VectorCore: " of vector cores", ops.CubeCore: " of cube cores"}[s.Core]}, {can.Infer, "has a type rule"}, {can.Verify, "has further checks"},
 		{can.Emit, "emits C++"}, {can.Evaluate, "has numbers for tests"}} {
 		if x.yes {
 			out = append(out, x.text)
@@ -339,37 +426,5 @@ func (a *app) pluginVerify(ctx context.Context) error {
 	if rep.Diagnostics.HasErrors() {
 		return exitError{exitOf(ctx, rep.Diagnostics)}
 	}
-	return nil
-}
-
-func (a *app) pluginTest(ctx context.Context, arg string) error {
-	helper, conf, err := a.plugin(ctx, arg)
-	if err != nil {
-		return err
-	}
-	var checks []kit.Check
-	a.ui.Textf("testing %s (%s)\n", conf.Name, conf.Path)
-	failed := kit.Run(ctx, helper, conf, func(c kit.Check) {
-		checks = append(checks, c)
-		word := a.ui.Paint(ui.Green, "ok  ")
-		if !c.OK() {
-			word = a.ui.Paint(ui.Red, "FAIL")
-		}
-		a.ui.Textf("%s  %-14s %s\n", word, c.Name, c.Detail)
-		a.report(c.Diags, nil)
-	})
-	if a.ui.JSON {
-		if err := a.ui.Result(struct {
-			Plugin string      `json:"plugin"`
-			Checks []kit.Check `json:"checks"`
-			Failed int         `json:"failed"`
-		}{conf.Name, checks, failed}); err != nil {
-			return err
-		}
-	}
-	if failed > 0 {
-		return exitError{exitTests}
-	}
-	a.ui.Textf("%s keeps the rules\n", conf.Name)
 	return nil
 }

@@ -535,8 +535,15 @@ func (l *lowerer) hostOp(x *ir.OpCall, at diag.Span) *ops.Spec {
 		return spec
 	}
 	kind := "builtin"
-	if strings.HasPrefix(x.Op, "tensor.") {
+	switch {
+	case strings.HasPrefix(x.Op, "tensor."):
 		kind = "tensor"
+	case spec != nil && spec.IsHost() && spec.Plugin() != "":
+		l.errorf(CodeMisplaced, at, "%s becomes no C++: plugin %s has no Emit for it, and no pass replaced it", x.Op, spec.Plugin()).
+			WithHint("this is a defect of the plugin; report it to its author")
+		return nil
+	case spec != nil && spec.Plugin() != "":
+		kind = "plugin"
 	}
 	l.errorf(CodeMisplaced, at, "Misplaced %s op '%s' in Orchestration function (should be inside InCore block)", kind, x.Op).
 		WithHint("compute inside a kernel or a pl.at(level=pl.Level.CORE_GROUP) block")

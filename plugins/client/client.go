@@ -74,13 +74,13 @@ type Client struct {
 }
 
 // New makes a client for plugins in the order of their names in ptobuild's pipeline; it starts nothing. When ctx ends, calls end with its error. Answers of
-// plugins whose digest is known are kept in the folder memory, if it is not "". Close the client when done.
+// plugins whose digest is known are kept in the folder memory, if it is not "", and nobody wants to see what they print when they are asked. Close the client when done.
 func New(ctx context.Context, helper string, configs []plugins.Config, memoryDir string) *Client {
 	c := &Client{ctx: ctx, helper: helper, configs: configs, waiting: map[uint64]chan *plugins.Response{}, memories: map[string]*memory{}}
 	c.types = desk[*inferred]{recall: c.recallType, send: c.askTypes}
 	c.templates = desk[*template.Scanned]{recall: c.recallTemplate, send: c.askTemplates, mixes: true}
 	for i := range configs {
-		if conf := &configs[i]; memoryDir != "" && conf.SHA256 != "" {
+		if conf := &configs[i]; memoryDir != "" && conf.SHA256 != "" && os.Getenv(plugins.OutputEnv) == "" {
 			c.memories[conf.Name] = &memory{path: memoryPath(memoryDir, conf)}
 		}
 	}

@@ -342,7 +342,8 @@ func TestBadPasses(t *testing.T) {
 	}{
 		{"Crash", plugins.CodeCrash, []string{"plugin acme ended while running pass Crash on program P (exit status 3), and again after a restart", "the disk is on fire"}},
 		{"Hang", plugins.CodeHang, []string{"plugin acme did not answer within 3s while running pass Hang on program P", "report it to its author"}},
-		{"Panic", plugins.CodeFailed, []string{"plugin acme failed while running pass Panic on program P: panic: out of cheese"}},
+		{"Panic", plugins.CodeFailed, []string{"plugin acme failed while running pass Panic on program P: panic: out of cheese (main.go:"}},
+		{"Impostor", plugins.CodeReport, []string{"a race"}},
 		{"Nothing", plugins.CodeFailed, []string{"pass Nothing returned neither a program nor an error"}},
 		{"Unbound", "PTO-X001", []string{"pass acme.Unbound of plugin acme broke an invariant", "ghost", "defect of the plugin"}},
 		{"Huge", plugins.CodeAnswer, []string{"plugin acme gave an answer that is too large while running pass Huge on program P: the limit is 80 MB"}},
@@ -443,7 +444,10 @@ func TestBadPlugins(t *testing.T) {
 	if err := os.WriteFile(plain, []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	good := acme().Path
+	good, faulty := acme().Path, filepath.Join(t.TempDir(), "faulty")
+	if err := os.Symlink(good, faulty); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name string
 		conf plugins.Config
@@ -455,6 +459,9 @@ func TestBadPlugins(t *testing.T) {
 		{"wrong version", plugins.Config{Name: "acme", Path: good, Version: "2.0.0"}, plugins.CodeIdentity, []string{"plugin acme has version 1.2.0, but version 2.0.0 is configured"}},
 		{"wrong name", plugins.Config{Name: "other", Path: good}, plugins.CodeIdentity, []string{`is plugin "acme", not "other"`}},
 		{"wrong options", plugins.Config{Name: "acme", Path: good, Options: `{"colour": "red"}`}, "ACME-002", []string{"plugin acme cannot use its options: colour cannot be red"}},
+		{"little memory", plugins.Config{Name: "acme", Path: good, Memory: 16 << 20}, plugins.CodeConfig, []string{"plugin acme may have 16 MB of memory, but needs at least 128 MB to start", "512MB"}},
+		{"faulty", plugins.Config{Name: "acme", Path: faulty}, plugins.CodeDescription,
+			[]string{"plugin acme: op acme.rope comes twice; op acme.add: its result is operand \"x\" updated, but by its effects it does not write it"}},
 		{"no file", plugins.Config{Name: "acme", Path: good + "x"}, plugins.CodeStart, []string{"does not exist", "[plugins.acme]"}},
 		{"no program", plugins.Config{Name: "acme", Path: plain}, plugins.CodeStart, []string{"is not an executable file"}},
 		{"garbage handshake", plugins.Config{Name: "acme", Path: script("echo oops >&2; echo hello; exec sleep 0.1")}, plugins.CodeHandshake,
@@ -483,6 +490,27 @@ func TestBadPlugins(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What a plugin prints is shown when the environment asks for it.
+func TestPrints(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func(f *os.File) { os.Stderr = f }(os.Stderr)
+	os.Stderr = file
+	t.Setenv(plugins.OutputEnv, "1")
+	c := open(t, acme())
+	if ds := runPass(t, c, "Print"); ds.HasErrors() {
+		t.Fatal(ds)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(file.Name()); err != nil || !strings.Contains(string(got), "acme: looking at P\n") {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -102,6 +103,9 @@ func (c *Client) start(first string) (failed *diag.Diagnostic) {
 	cmd := exec.Command(c.helper)
 	cmd.SysProcAttr = ownGroup() // Ctrl-C is for us to handle
 	cmd.Stderr = &c.stderr
+	if os.Getenv(plugins.OutputEnv) != "" {
+		cmd.Stderr = io.MultiWriter(&c.stderr, os.Stderr)
+	}
 	if l != nil {
 		l.helper = cmd
 		hello.Launched = &plugins.Launched{Plugin: first, PID: l.cmd.Process.Pid}

@@ -113,11 +113,14 @@ func TestBadTemplates(t *testing.T) {
 		"if ($n > 0) {\nTensor $result = $x;":           "$result must be declared outside of blocks",
 		"int64_t $a = 1; }":                             "'}' closes no block",
 		"if ($n > 0) { int64_t $a = 1;":                 "a block is not closed",
-		"Tensor $result = $x.view($shape, $shape);":     "is used but not declared",
 		"uint32_t $i[] = {0, 0};\nset_tensor_data<float>($x, {0, 0}, 1.0f);\nTensor $result = $x;":  `it writes operand "x", which the spec does not say`,
 		"uint32_t $i[] = {0, 0}; float $v = get_tensor_data<float>($x, 2, $i);":                     `it reads operand "x", which the spec does not say`,
 		"uint32_t $o[] = {0, 0}; uint32_t $s[] = {2, $x.dim(1)}; Tensor $result = $x.view($s, $o);": "axis 0 of $result has extent 2, and by its type 1",
 		"uint32_t $o[] = {0}; uint32_t $s[] = {1}; Tensor $result = $x.view($s, $o);":               "$result has 1 axes, and its type 2",
+		"uint32_t $shape[] = {1, 1};\nTensor $result = $x.view($shap, $shape);":                     "line 2 of the template, `Tensor $result = $x.view($shap, $shape);`: $shap is used but not declared here; did you mean $shape?",
+		"int64_t $v = $n > 0 ? 1 : 2;":                     `"?" cannot stand in a template; use if, std::min or std::max`,
+		"int64_t $v = view($x);":                           "of tensors $x.view, $x.reshape",
+		"int64_t $n = 1;":                                  "only $result and locals can be declared, not $n",
 		"uint32_t $a[] = {0, 0};":                          "it does not declare $result",
 		"float $result = 1.0f;":                            "is a view of operand",
 		"return;":                                          `no statement starts with "return"`,
@@ -133,6 +136,20 @@ func TestBadTemplates(t *testing.T) {
 		if len(ds) == 0 || ds[0].Code != plugins.CodeTemplate && ds[0].Code != "ACME-005" || !strings.Contains(ds[0].Message, want) || ds[0].Span.Line != 13 {
 			t.Errorf("%.60q: got %v, want %q", code, ds, want)
 		}
+	}
+}
+
+// Templates may have comments.
+func TestCommentedTemplate(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "row.py")
+	if err := os.WriteFile(file, []byte(rowProgram), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	conf := acme()
+	conf.Options = fmt.Sprintf(`{"code": %q}`, "// row $n of $x\nuint32_t $offset[] = {$n, 0}; // begins at $n, ends where?\nuint32_t $shape[] = {1, $x.dim(1)};\nTensor $result = $x.view($shape, $offset);")
+	specs, _ := load(t, open(t, conf))
+	if got := cpp(t, ops.Builtin().With(specs...), file); !strings.Contains(got, "Tensor w = ext_a.view(w_shape, w_offset);") {
+		t.Error(got)
 	}
 }
 

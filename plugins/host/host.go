@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 
@@ -283,8 +282,12 @@ func (p *Plugin) attempt(ctx context.Context, what string, a plugins.Attempt, f 
 			return diag.Errorf(plugins.CodeAnswer, diag.Span{}, "plugin %s gave an answer that is too large while %s: the limit is %d MB", p.config.Name, what, proto.MaxMessage>>20).
 				WithHint("this is a defect of the plugin; report it to its author")
 		default:
-			return diag.Errorf(plugins.CodeFailed, diag.Span{}, "plugin %s failed while %s: %s", p.config.Name, what, status.Convert(err).Message()).
-				WithHint("this is a defect of the plugin; report it to its author%s", said(c.said.last()))
+			message, last := status.Convert(err).Message(), c.said.last()
+			if text, _, _ := strings.Cut(last, " ("); strings.HasPrefix(message, text) {
+				last = "" // the panic that it says already
+			}
+			return diag.Errorf(plugins.CodeFailed, diag.Span{}, "plugin %s failed while %s: %s", p.config.Name, what, message).
+				WithHint("this is a defect of the plugin; report it to its author%s", said(last))
 		}
 		if again {
 			p.strike(d)
@@ -312,12 +315,9 @@ func (p *Plugin) strike(d *diag.Diagnostic) {
 // maxStrikes is how many calls may end the plugin; one at which it hangs counts twice.
 const maxStrikes = 4
 
-// outOfMemory are the last words of programs that were refused memory.
-var outOfMemory = []string{"out of memory", "cannot allocate memory", "MemoryError", "bad_alloc"}
-
 // ended is the report about a plugin that is gone, and was after a restart.
 func (p *Plugin) ended(what, how, last string) *diag.Diagnostic {
-	if slices.ContainsFunc(outOfMemory, func(s string) bool { return strings.Contains(last, s) }) {
+	if outOfMemory(last) {
 		return diag.Errorf(plugins.CodeMemory, diag.Span{}, "plugin %s wanted more than its %d MB of memory while %s, and again after a restart", p.config.Name, p.config.Memory>>20, what).
 			WithHint("raise memory in [plugins.%s], or report it to the plugin's author%s", p.config.Name, said(last))
 	}

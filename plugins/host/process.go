@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -68,7 +68,10 @@ func start(c *plugins.Config, temp string, launched *launched) (*process, *diag.
 	default:
 		go func() { digested <- launch.CheckDigest(c) }()
 	}
-	p := &process{said: &tail{}}
+	p := &process{said: &tail{name: c.Name}}
+	if os.Getenv(plugins.OutputEnv) != "" {
+		p.said.out = os.Stderr
+	}
 	p.client = plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig:  plugin.HandshakeConfig{ProtocolVersion: launch.ProtocolVersion, MagicCookieKey: launch.CookieKey, MagicCookieValue: launch.CookieValue},
 		Plugins:          plugin.PluginSet{proto.PluginName: services{}},
@@ -98,7 +101,12 @@ func start(c *plugins.Config, temp string, launched *launched) (*process, *diag.
 	}
 	if d != nil {
 		p.kill()
-		if last := p.said.last(); last != "" {
+		last := p.said.last()
+		if d.Code == plugins.CodeHandshake && outOfMemory(last) {
+			d = diag.Errorf(plugins.CodeMemory, diag.Span{}, "plugin %s wanted more than its %d MB of memory before it was ready", c.Name, c.Memory>>20).
+				WithHint("raise memory in [plugins.%s]", c.Name)
+		}
+		if last != "" && d.Code != plugins.CodeDescription {
 			d.Hint += said(last)
 		}
 		return nil, d
@@ -132,6 +140,10 @@ func (p *process) connect(c *plugins.Config) *diag.Diagnostic {
 		return p.unconfigured(c, err)
 	}
 	p.about = plugins.Description{Name: r.Name, Version: r.Version, Doc: r.Doc, Minor: int(r.Minor), Capabilities: r.Capabilities, Options: proto.OptionSchema(r.Options)}
+	reports := proto.Diags(r.Diagnostics)
+	if d := faults(c, reports); d != nil {
+		return d
+	}
 	if d := identity(c, r); d != nil {
 		return d
 	}
@@ -145,7 +157,7 @@ func (p *process) connect(c *plugins.Config) *diag.Diagnostic {
 	if ds := plugins.CheckOptions(c.Name, p.about.Options, values); ds.HasErrors() {
 		return ds[0]
 	}
-	for _, d := range proto.Diags(r.Diagnostics) {
+	for _, d := range reports {
 		if d.Severity == diag.Error {
 			d.Message = fmt.Sprintf("plugin %s cannot use its options: %s", c.Name, d.Message)
 			if d.Hint == "" {
@@ -155,6 +167,21 @@ func (p *process) connect(c *plugins.Config) *diag.Diagnostic {
 		}
 	}
 	return nil
+}
+
+// faults is the report about a description that the plugin itself finds wrong.
+func faults(c *plugins.Config, ds diag.List) *diag.Diagnostic {
+	var first *diag.Diagnostic
+	for _, d := range ds {
+		switch {
+		case d.Code != plugins.CodeDescription:
+		case first == nil:
+			first = d
+		default:
+			first.Message += "; " + strings.TrimPrefix(d.Message, "plugin "+c.Name+": ")
+		}
+	}
+	return first
 }
 
 // identity checks that the plugin is the one that was configured.
@@ -243,44 +270,4 @@ func (services) GRPCServer(*plugin.GRPCBroker, *grpc.Server) error {
 // GRPCClient gives the connection.
 func (services) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, c *grpc.ClientConn) (any, error) {
 	return c, nil
-}
-
-// tail keeps the end of what a plugin wrote.
-type tail struct {
-	mu    sync.Mutex
-	text  []byte
-	fatal string // the line of the last panic: the stacks that follow are long
-}
-
-const tailSize = 16 << 10
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for l := range strings.Lines(string(b)) {
-		if strings.HasPrefix(l, "panic: ") || strings.HasPrefix(l, "fatal error: ") {
-			t.fatal = fmt.Sprintf("%.200s", strings.TrimSpace(l))
-		}
-	}
-	t.text = append(t.text, b...)
-	if n := len(t.text) - tailSize; n > 0 {
-		t.text = append(t.text[:0], t.text[n:]...)
-	}
-	return len(b), nil
-}
-
-// last is the line of the last panic, else the last three lines.
-func (t *tail) last() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.fatal != "" {
-		return t.fatal
-	}
-	var lines []string
-	for l := range strings.Lines(string(t.text)) {
-		if l = strings.TrimSpace(l); l != "" {
-			lines = append(lines, fmt.Sprintf("%.200s", l))
-		}
-	}
-	return strings.Join(lines[max(len(lines)-3, 0):], " / ")
 }

@@ -20,7 +20,7 @@ import (
 // Check is one thing that was tried.
 type Check struct {
 	Name   string    `json:"name"`
-	Detail string    `json:"detail"` // what was tried, in numbers
+	Detail string    `json:"detail"` // what was tried, in numbers, or what went wrong
 	Diags  diag.List `json:"diagnostics,omitempty"`
 }
 
@@ -32,20 +32,22 @@ type Kit struct {
 	ctx    context.Context
 	helper string
 	conf   plugins.Config
+	ws     *Workspace
 	tell   func(Check)
 	failed int
+	checks int
 
 	ready time.Duration // what a start takes here and now
 	about *plugins.Description
 	calls []*ir.OpCall // that the plugin accepts, with types
 }
 
-// Run tests a plugin and tells about each check as it ends. It returns how many failed.
-func Run(ctx context.Context, helper string, conf plugins.Config, tell func(Check)) int {
-	k := &Kit{ctx: ctx, helper: helper, conf: conf, tell: tell}
+// Run tests a plugin and tells about each check as it ends; ws, unless nil, is a workspace that uses it. It returns how many failed out of how many.
+func Run(ctx context.Context, helper string, conf plugins.Config, ws *Workspace, tell func(Check)) (failed, checks int) {
+	k := &Kit{ctx: ctx, helper: helper, conf: conf, ws: ws, tell: tell}
 	k.conf.Timeout = cmpOr(conf.Timeout, 20*time.Second)
 	if !k.check("start", k.start) {
-		return k.failed // nothing else can be tried
+		return k.failed, k.checks // nothing else can be tried
 	}
 	k.check("description", k.description)
 	k.check("types", k.types)
@@ -53,13 +55,16 @@ func Run(ctx context.Context, helper string, conf plugins.Config, tell func(Chec
 	k.check("emission", k.emission)
 	k.check("numbers", k.numbers)
 	k.check("passes", k.passes)
+	if ws != nil {
+		k.check("on and off", k.onAndOff)
+	}
 	k.check("garbage", k.garbage)
 	k.check("older ptobuild", k.older)
 	k.check("other IR", k.otherIR)
 	k.check("kill", k.kill)
 	k.check("hang", k.hang)
 	k.check("end", k.end)
-	return k.failed
+	return k.failed, k.checks
 }
 
 func cmpOr(d, or time.Duration) time.Duration {
@@ -80,8 +85,11 @@ func (k *Kit) check(name string, f func() (string, error)) bool {
 			c.Diags[i] = &n
 		}
 	}
+	k.checks++
 	if !c.OK() {
 		k.failed++
+		i := slices.IndexFunc(c.Diags, func(d *diag.Diagnostic) bool { return d.Severity == diag.Error })
+		c.Detail, _, _ = strings.Cut(strings.TrimPrefix(c.Diags[i].Message, fmt.Sprintf("plugin %s: %s: ", k.conf.Name, name)), "\n")
 	}
 	k.tell(c)
 	return c.OK()
@@ -253,7 +261,7 @@ func (k *Kit) hang() (string, error) {
 }
 
 func (k *Kit) disturb(f func(*os.Process) error) error {
-	c := k.open(func(c *plugins.Config) { c.Timeout = max(2*time.Second, 10*k.ready) }) // it bounds the restart too
+	c := k.open(func(c *plugins.Config) { c.Timeout = max(3*time.Second, 20*k.ready) }) // it bounds the restart too
 	defer c.Close()
 	l, err := k.load(c)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -30,6 +31,7 @@ func (k *Kit) types() (string, error) {
 				asked = append(asked, c)
 			}
 		}
+		asked = append(asked, k.ws.like(s.Name)...)
 	}
 	if len(asked) == 0 {
 		return "nothing to ask", nil
@@ -76,7 +78,8 @@ func (k *Kit) types() (string, error) {
 	var ds diag.List
 	for i, s := range k.about.Ops {
 		if k.about.Can[i].Infer && accepted[s.Name] == 0 {
-			ds.Add(diag.Warningf(plugins.CodeConformance, diag.Span{}, "none of the calls that were made up for op %s is right, so little of it is tested", s.Name))
+			ds.Add(diag.Warningf(plugins.CodeConformance, diag.Span{}, "none of the calls that were made up for op %s is right, so little of it is tested", s.Name).
+				WithHint("use it in a program of the workspace: its calls are tried then, with other dtypes and extents too"))
 		}
 	}
 	text := fmt.Sprintf("%d calls, %d of them refused with a report, 2 × 2 times each", len(asked), refused)
@@ -100,11 +103,24 @@ func madeUp(s *ops.Spec, r *rand.Rand, n int) *ir.OpCall {
 		return ir.Int(int64([]int{16, 16, 32, 64, 1, 15, 128}[r.IntN(7)]))
 	}
 	shape := []ir.Expr{dim(), dim()}
+	// Operands mostly have the same shape, and else one that ops often want beside it.
 	other := func() []ir.Expr {
-		if r.IntN(3) == 0 && n > 2 {
-			return []ir.Expr{dim(), dim()}
+		if n <= 2 || r.IntN(3) > 0 {
+			return shape
 		}
-		return shape
+		switch r.IntN(6) {
+		case 0:
+			return []ir.Expr{shape[1], shape[0]}
+		case 1:
+			return []ir.Expr{ir.Int(1), shape[1]}
+		case 2:
+			return []ir.Expr{shape[0], ir.Int(1)}
+		case 3, 4:
+			if x, known := ir.IntValue(shape[1]); known && x%2 == 0 {
+				return []ir.Expr{shape[0], ir.Int(x / 2)}
+			}
+		}
+		return []ir.Expr{dim(), dim()}
 	}
 	if n < 2 {
 		shape = []ir.Expr{ir.Int(16), ir.Int(16)}
@@ -274,14 +290,16 @@ func planText(stmts []plan.Stmt) string { return plan.Print(&plan.File{Func: "f"
 // numbers evaluates all calls that can be, on random data, in two processes, twice each.
 func (k *Kit) numbers() (string, error) {
 	var inputs, outputs []*ops.Evaluation
+	var calls []*ir.OpCall // of the inputs
 	for i, call := range k.calls {
 		s := k.about.Ops[k.opIndex(call.Op)]
 		if k.about.Can[k.opIndex(call.Op)].Evaluate {
 			if e := evaluation(s, call, rand.New(rand.NewPCG(2, uint64(i)))); e != nil {
-				inputs = append(inputs, e)
+				inputs, calls = append(inputs, e), append(calls, call)
 			}
 		}
 	}
+	faults := map[string]*diag.Diagnostic{} // the first of each op, which is not asked any more
 	for process := range 2 {
 		for range 2 {
 			c := k.open(nil) // each has a memory of its own
@@ -291,26 +309,41 @@ func (k *Kit) numbers() (string, error) {
 				return "", err
 			}
 			reg := ops.NewRegistry(l.Ops...)
+			first := len(outputs) == 0
 			for i, in := range inputs {
+				if first {
+					outputs = append(outputs, nil)
+				}
+				if faults[in.Op] != nil {
+					continue
+				}
 				e := cloneEvaluation(in)
 				if d := reg.Lookup(e.Op).Evaluate(e); d != nil {
-					if d.Code == plugins.CodeCrash || d.Code == plugins.CodeFailed || d.Code == plugins.CodeHang {
-						c.Close()
-						return "", d
-					}
 					e = nil // refused
+					if d.Code == plugins.CodeCrash || d.Code == plugins.CodeFailed || d.Code == plugins.CodeHang {
+						n := *d
+						n.Message = "its type rule accepts " + show(calls[i]) + ", but: " + d.Message
+						faults[in.Op] = &n
+						continue
+					}
 				}
-				if len(outputs) < len(inputs) {
-					outputs = append(outputs, e)
+				if first {
+					outputs[i] = e
 				} else if !sameNumbers(outputs[i], e) {
-					c.Close()
-					return "", fmt.Errorf("%s gave two results on the same data (process %d)", in.Op, process+1)
+					faults[in.Op] = diag.Errorf(plugins.CodeConformance, diag.Span{}, "%s gave two results on the same data (process %d)", show(calls[i]), process+1)
 				}
 			}
 			if err := c.Close(); err != nil {
 				return "", err
 			}
 		}
+	}
+	var ds diag.List
+	for _, op := range slices.Sorted(maps.Keys(faults)) {
+		ds.Add(faults[op])
+	}
+	if len(ds) > 0 {
+		return "", ds
 	}
 	if len(inputs) == 0 {
 		return "nothing to compute", nil

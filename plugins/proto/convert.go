@@ -312,11 +312,8 @@ func FromDiags(ds diag.List) []*Diagnostic {
 // Diag is the report of a message. An unknown severity counts as an error; a report without a code gets CodeReport.
 func (m *Diagnostic) Diag() *diag.Diagnostic {
 	var ignored error
-	d := &diag.Diagnostic{Severity: from("severity", severities, m.GetSeverity(), &ignored), Code: diag.Code(m.GetCode()), Span: m.GetSpan().Span(),
+	d := &diag.Diagnostic{Severity: from("severity", severities, m.GetSeverity(), &ignored), Code: plugins.ReportCode(m.GetCode()), Span: m.GetSpan().Span(),
 		Message: m.GetMessage(), Hint: m.GetHint()}
-	if d.Code == "" {
-		d.Code = plugins.CodeReport
-	}
 	for _, r := range m.GetRelated() {
 		d.WithRelated(r.GetSpan().Span(), "%s", r.GetMessage())
 	}

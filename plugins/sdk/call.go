@@ -2,9 +2,7 @@ package sdk
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/ptobuild/ptobuild/ir"
@@ -28,8 +26,14 @@ func callOf(spec *ops.Spec, c *ir.OpCall) *Call {
 	return &Call{Args: c.Args, Keywords: c.Kwargs, Type: c.Typ, Pos: c.Pos, spec: spec}
 }
 
-// Has reports that operand i was given.
-func (c *Call) Has(i int) bool { return i < len(c.Args) && c.Args[i] != nil }
+// Has reports that operand i was given: optional ones may be left out, or be None.
+func (c *Call) Has(i int) bool {
+	if i >= len(c.Args) || c.Args[i] == nil {
+		return false
+	}
+	t, list := c.Args[i].(*ir.MakeTuple)
+	return !(list && len(t.Elems) == 0 && i < len(c.spec.Params) && c.spec.Params[i].Optional)
+}
 
 // Tile and Tensor are the type of operand i, nil when it is none.
 func (c *Call) Tile(i int) *ir.TileType {
@@ -48,6 +52,9 @@ func (c *Call) typeOf(i int) ir.Type {
 	}
 	return c.Args[i].Type()
 }
+
+// DType is that of the elements of operand i, or of a scalar.
+func (c *Call) DType(i int) ir.DType { return ir.ElemDType(c.typeOf(i)) }
 
 // Rank is the number of axes of operand i.
 func (c *Call) Rank(i int) int { return len(ir.ShapeOf(c.typeOf(i))) }
@@ -78,14 +85,23 @@ func (c *Call) SameShape(i, j int) bool {
 }
 
 // Keyword is a keyword argument: int64, bool, string, float64, ir.DType or ir.Enum; nil when it is absent and has no default. KeywordInt is an integer one.
-func (c *Call) Keyword(name string) any {
-	v, _ := c.Keywords.Get(name)
-	return v
-}
+func (c *Call) Keyword(name string) any { return keyword(c.spec, c.Keywords, name) }
 
 func (c *Call) KeywordInt(name string) int64 {
-	n, _ := c.Keyword(name).(int64)
+	n, ok := c.Keyword(name).(int64)
+	if x := c.Keyword(name); !ok && x != nil {
+		panic(misuse(fmt.Sprintf("keyword argument %s is no integer, but a %T", name, x)))
+	}
 	return n
+}
+
+// keyword is the value of a keyword argument that the op has.
+func keyword(spec *ops.Spec, given ir.Kwargs, name string) any {
+	v, ok := given.Get(name)
+	if !ok && !slices.ContainsFunc(spec.Kwargs, func(k ops.Kwarg) bool { return k.Name == name }) {
+		panic(misuse(fmt.Sprintf("it has no keyword argument %q", name)))
+	}
+	return v
 }
 
 // List is the elements of list operand i.
@@ -135,194 +151,4 @@ func (c *Call) Lines(lines ...string) (*Template, error) {
 		return nil, fmt.Errorf("%s: %w", c.spec.Name, err)
 	}
 	return t, nil
-}
-
-// Values is one call of an op in a kernel: the numbers of its operands, and room for those of its result.
-type Values struct {
-	e       *ops.Evaluation
-	floats  map[*ops.Elements][]float32
-	doubles map[*ops.Elements][]float64
-	ints    map[*ops.Elements][]int64
-}
-
-// Float32 is the elements of tensor or tile operand i, row-major, when its dtype is floating. What is written to them goes back when the op writes the operand
-// by its effects.
-func (v *Values) Float32(i int) []float32 { return v.f32(v.operand(i)) }
-
-// Float64 is the same in float64, for all that FP64 has; other dtypes have no more than Float32 gives. Use one of the two for an operand.
-func (v *Values) Float64(i int) []float64 { return v.f64(v.operand(i)) }
-
-// Int64 is the elements of operand i of any other dtype.
-func (v *Values) Int64(i int) []int64 { return v.i64(v.operand(i)) }
-
-// ResultFloat32, ResultFloat64 and ResultInt64 are the elements of a new result, all zero. ptobuild rounds them to the result's dtype.
-func (v *Values) ResultFloat32() []float32 { return v.f32(v.e.Result) }
-func (v *Values) ResultFloat64() []float64 { return v.f64(v.e.Result) }
-func (v *Values) ResultInt64() []int64     { return v.i64(v.e.Result) }
-
-// Shape is the extents of operand i, ResultShape those of the result. Valid is the extents of the part of operand i that counts; elements outside
-// of it are zero.
-func (v *Values) Shape(i int) []int {
-	if x := v.operand(i); x != nil {
-		return x.Shape
-	}
-	return nil
-}
-
-func (v *Values) Valid(i int) []int {
-	if x := v.operand(i); x != nil {
-		return x.Valid
-	}
-	return nil
-}
-
-func (v *Values) ResultShape() []int {
-	if v.e.Result == nil {
-		return nil
-	}
-	return v.e.Result.Shape
-}
-
-// Scalar is scalar operand i as a float64, Int as an integer, List the elements of list operand i.
-func (v *Values) Scalar(i int) float64 {
-	switch x := v.scalar(i).(type) {
-	case float64:
-		return x
-	case int64:
-		return float64(x)
-	case bool:
-		if x {
-			return 1
-		}
-	}
-	return 0
-}
-
-func (v *Values) Int(i int) int64 {
-	if x, ok := v.scalar(i).(int64); ok {
-		return x
-	}
-	return int64(v.Scalar(i))
-}
-
-func (v *Values) List(i int) []int64 {
-	if i >= len(v.e.Operands) {
-		return nil
-	}
-	return v.e.Operands[i].List
-}
-
-// Keyword is a keyword argument: int64, bool, string, float64, ir.DType or ir.Enum; nil when absent.
-func (v *Values) Keyword(name string) any {
-	x, _ := v.e.Kwargs.Get(name)
-	return x
-}
-
-// Window says where in its operand the result of an op with Result: ViewOf(i) begins, one index per axis of the operand.
-func (v *Values) Window(origin ...int64) { v.e.Origin = origin }
-
-// Return sets the result of an op that gives a scalar: an int64, float64 or bool.
-func (v *Values) Return(x any) { v.e.Scalar = x }
-
-func (v *Values) operand(i int) *ops.Elements {
-	if i >= len(v.e.Operands) {
-		return nil
-	}
-	return v.e.Operands[i].Elements
-}
-
-func (v *Values) scalar(i int) any {
-	if i >= len(v.e.Operands) {
-		return nil
-	}
-	return v.e.Operands[i].Scalar
-}
-
-func (v *Values) f32(x *ops.Elements) []float32 {
-	if x == nil || !x.DType.IsFloat() {
-		return nil
-	}
-	if f, ok := v.floats[x]; ok {
-		return f
-	}
-	f := make([]float32, x.Len())
-	for k := range f {
-		f[k] = float32(get(x, k))
-	}
-	if v.floats == nil {
-		v.floats = map[*ops.Elements][]float32{}
-	}
-	v.floats[x] = f
-	return f
-}
-
-func (v *Values) f64(x *ops.Elements) []float64 {
-	if x == nil || !x.DType.IsFloat() {
-		return nil
-	}
-	if f, ok := v.doubles[x]; ok {
-		return f
-	}
-	f := make([]float64, x.Len())
-	for k := range f {
-		f[k] = get(x, k)
-	}
-	if v.doubles == nil {
-		v.doubles = map[*ops.Elements][]float64{}
-	}
-	v.doubles[x] = f
-	return f
-}
-
-// get and put access element k, which travels in float32 or float64.
-func get(x *ops.Elements, k int) float64 {
-	if x.Size() == 4 {
-		return float64(math.Float32frombits(binary.LittleEndian.Uint32(x.Data[4*k:])))
-	}
-	return math.Float64frombits(binary.LittleEndian.Uint64(x.Data[8*k:]))
-}
-
-func put(x *ops.Elements, k int, f float64) {
-	if x.Size() == 4 {
-		binary.LittleEndian.PutUint32(x.Data[4*k:], math.Float32bits(float32(f)))
-		return
-	}
-	binary.LittleEndian.PutUint64(x.Data[8*k:], math.Float64bits(f))
-}
-
-func (v *Values) i64(x *ops.Elements) []int64 {
-	if x == nil || x.DType.IsFloat() {
-		return nil
-	}
-	if n, ok := v.ints[x]; ok {
-		return n
-	}
-	n := make([]int64, x.Len())
-	for k := range n {
-		n[k] = int64(binary.LittleEndian.Uint64(x.Data[8*k:]))
-	}
-	if v.ints == nil {
-		v.ints = map[*ops.Elements][]int64{}
-	}
-	v.ints[x] = n
-	return n
-}
-
-// store puts what was computed into the evaluation.
-func (v *Values) store() {
-	for x, f := range v.floats {
-		for k, y := range f {
-			put(x, k, float64(y))
-		}
-	}
-	for x, f := range v.doubles {
-		for k, y := range f {
-			put(x, k, y)
-		}
-	}
-	for x, n := range v.ints {
-		for k, y := range n {
-			binary.LittleEndian.PutUint64(x.Data[8*k:], uint64(y))
-		}
-	}
 }

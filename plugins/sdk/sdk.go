@@ -9,11 +9,13 @@
 // simulator). A Pass rewrites programs. All of them must be functions of what they are given: ptobuild keeps answers. docs/plugins.md walks through
 // it.
 //
-// Ops and passes run in the plugin's own process: a crash or a hang there becomes a report of ptobuild. What a plugin prints is shown when it fails.
+// Ops and passes run in the plugin's own process: a crash or a hang there becomes a report of ptobuild. What a plugin prints is shown when it fails, and always
+// when PTOBUILD_PLUGIN_OUTPUT=1 is set.
 package sdk
 
 import (
-	"slices"
+	"errors"
+	"strings"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
@@ -37,18 +39,6 @@ type Plugin struct {
 	Ops       []Op
 	Passes    []Pass
 }
-
-// Option is one option of [plugins.NAME.options].
-type Option = plugins.Option
-
-// Kinds of options.
-const (
-	StringOption  = plugins.StringOption
-	IntOption     = plugins.IntOption
-	FloatOption   = plugins.FloatOption
-	BoolOption    = plugins.BoolOption
-	StringsOption = plugins.StringsOption
-)
 
 // Report is a report to the user with a code of the plugin's own (ACME-001), a place, a message and a hint. It is an error.
 type Report = diag.Diagnostic
@@ -88,64 +78,6 @@ type Op struct {
 	Evaluate func(*Values) error
 }
 
-// What an Op is made of.
-type (
-	Param    = ops.Param
-	Window   = ops.Window
-	Keyword  = ops.Kwarg
-	Where    = ops.Where
-	Result   = ops.Result
-	Effect   = ops.Effect
-	Core     = ops.Core
-	Template = template.Template
-)
-
-const (
-	OnHost = ops.OnHost
-	InCore = ops.InCore
-
-	Read      = ops.Read
-	Write     = ops.Write
-	ReadWrite = ops.ReadWrite
-	Untouched = ops.Untouched
-
-	AnyCore    = ops.AnyCore
-	VectorCore = ops.VectorCore
-	CubeCore   = ops.CubeCore
-
-	IntKeyword    = ops.IntKw
-	BoolKeyword   = ops.BoolKw
-	StringKeyword = ops.StrKw
-	FloatKeyword  = ops.FloatKw
-	DTypeKeyword  = ops.DTypeKw
-
-	ResultExtents = ops.ResultExtents
-)
-
-// Results: a scalar, new storage, a window of operand i, operand i updated, nothing.
-var (
-	Scalar = Result{Kind: ops.Value}
-	Fresh  = Result{Kind: ops.Fresh}
-	None   = Result{Kind: ops.None}
-)
-
-func ViewOf(i int) Result  { return Result{Kind: ops.View, Arg: i} }
-func Updated(i int) Result { return Result{Kind: ops.InPlace, Arg: i} }
-
-// Operands by kind. A list is what users write as [i, j].
-func TensorParam(name string) Param { return Param{Name: name, Kind: ops.TensorArg} }
-func TileParam(name string) Param   { return Param{Name: name, Kind: ops.TileArg} }
-func ScalarParam(name string) Param { return Param{Name: name, Kind: ops.ScalarArg} }
-func ListParam(name string) Param   { return Param{Name: name, Kind: ops.TupleArg} }
-func ArrayParam(name string) Param  { return Param{Name: name, Kind: ops.ArrayArg} }
-func TaskParam(name string) Param   { return Param{Name: name, Kind: ops.TaskArg} }
-
-// WindowParam is a tensor of which a kernel op touches only the window that begins at list operand at and is as large as operand extents (a list, or a
-// tensor or tile: its valid part), or as the result (ResultExtents). Evaluate sees the window alone.
-func WindowParam(name, at, extents string) Param {
-	return Param{Name: name, Kind: ops.TensorArg, Window: Window{At: at, Extents: extents}}
-}
-
 // Serve answers the requests of ptobuild until it is told to end, and does not return. A description that ptobuild would refuse ends the program with
 // its faults.
 func Serve(p Plugin) { serve.Serve(p.served()) }
@@ -158,58 +90,83 @@ func (p *Plugin) Check() error {
 
 // served is the plugin as package serve has it.
 func (p *Plugin) served() serve.Plugin {
-	s := serve.Plugin{Name: p.Name, Version: p.Version, Doc: p.Doc, Options: p.Options, Configure: p.Configure}
+	s := serve.Plugin{Name: p.Name, Version: p.Version, Doc: p.Doc, Configure: p.Configure}
+	for _, o := range p.Options {
+		s.Options = append(s.Options, plugins.Option(o))
+	}
 	for i := range p.Ops {
 		s.Ops = append(s.Ops, p.Ops[i].served(p.Name))
 	}
 	for i := range p.Passes {
-		s.Passes = append(s.Passes, p.Passes[i].served())
+		s.Passes = append(s.Passes, p.Passes[i].served(p.Name))
 	}
 	return s
 }
 
 func (o *Op) served(plugin string) serve.Op {
-	spec := &ops.Spec{Name: plugin + "." + o.Name, Doc: o.Doc, Params: o.Params, Kwargs: keywords(o.Keywords), Where: o.Where, Result: o.Result, Effects: o.Effects, Core: o.Core,
-		Pure: o.Pure, ResultMem: o.Mem}
+	spec := &ops.Spec{Name: plugin + "." + o.Name, Doc: o.Doc, Where: o.Where, Result: o.Result, Effects: o.Effects, Core: o.Core, Pure: o.Pure, ResultMem: o.Mem}
+	for i := range o.Params {
+		spec.Params = append(spec.Params, o.Params[i].spec())
+	}
+	for i := range o.Keywords {
+		spec.Kwargs = append(spec.Kwargs, o.Keywords[i].spec())
+	}
 	out := serve.Op{Spec: spec}
 	if o.Infer != nil {
-		spec.Infer = func(s *ops.Site) (ir.Type, *diag.Diagnostic) {
-			t, err := o.Infer(&Call{Args: s.Args, Keywords: s.Kwargs, Pos: s.Pos, Lenient: s.Lenient, spec: spec})
+		spec.Infer = func(s *ops.Site) (t ir.Type, d *diag.Diagnostic) {
+			defer misused(spec, spec.Name+": ", &d)
+			c := &Call{Args: s.Args, Keywords: s.Kwargs, Pos: s.Pos, Lenient: s.Lenient, spec: spec}
+			err := o.integers(c)
+			if err == nil {
+				t, err = o.Infer(c)
+			}
 			if err != nil {
-				return nil, report(err, s.Pos)
+				return nil, report(spec.Name+": ", err, s.Pos)
 			}
 			return t, nil
 		}
 	}
 	if o.Verify != nil {
+		verify := func(c *ir.OpCall) (d *diag.Diagnostic) {
+			defer misused(spec, spec.Name+": ", &d)
+			if err := o.Verify(callOf(spec, c)); err != nil {
+				return report(spec.Name+": ", err, c.Pos)
+			}
+			return nil
+		}
 		spec.Verify = func(_ *ir.Function, calls []*ir.OpCall) diag.List {
 			var ds diag.List
 			for _, c := range calls {
-				if err := o.Verify(callOf(spec, c)); err != nil {
-					ds.Add(report(err, c.Pos))
+				if d := verify(c); d != nil {
+					ds.Add(d)
 				}
 			}
 			return ds
 		}
 	}
 	if o.Emit != nil {
-		out.Template = func(c *ir.OpCall, bound bool) (*template.Template, *diag.Diagnostic) {
+		out.Template = func(c *ir.OpCall, bound bool) (t *template.Template, d *diag.Diagnostic) {
+			defer misused(spec, spec.Name+": ", &d)
 			x := callOf(spec, c)
 			x.Bound = bound
 			t, err := o.Emit(x)
+			if err == nil && t == nil {
+				err = errors.New("its Emit gave neither a template nor an error")
+			}
 			if err != nil {
-				return nil, report(err, c.Pos)
+				return nil, report(spec.Name+": ", err, c.Pos)
 			}
 			return t, nil
 		}
 	}
 	if o.Evaluate != nil {
-		spec.Evaluate = func(e *ops.Evaluation) *diag.Diagnostic {
-			v := &Values{e: e}
+		spec.Evaluate = func(e *ops.Evaluation) (d *diag.Diagnostic) {
+			defer misused(spec, "", &d)
+			v := &Values{e: e, spec: spec}
 			err := o.Evaluate(v)
 			v.store()
 			if err != nil {
-				return report(err, Span{})
+				return report("", err, Span{}) // the core says which op it is
 			}
 			return nil
 		}
@@ -217,28 +174,38 @@ func (o *Op) served(plugin string) serve.Op {
 	return out
 }
 
-// keywords are those of an op with defaults as the IR has them: the type of a plain 1 in Go is int.
-func keywords(ks []Keyword) []Keyword {
-	out := slices.Clone(ks)
-	for i := range out {
-		switch v := out[i].Default.(type) {
-		case int:
-			out[i].Default = int64(v)
-			if out[i].Kind == FloatKeyword {
-				out[i].Default = float64(v)
-			}
-		case int64:
-			if out[i].Kind == FloatKeyword {
-				out[i].Default = float64(v)
-			}
+// integers checks the operands that are to be integers.
+func (o *Op) integers(c *Call) error {
+	for i, p := range o.Params {
+		if t, ok := c.typeOf(i).(*ir.ScalarType); ok && p.Integer && !t.DType.IsInt() {
+			return c.Errorf(i, string(plugins.CodeReport), "%s must be an integer, got %s", p.Name, t.DType)
 		}
 	}
-	return out
+	return nil
 }
 
-// report is an error as a report.
-func report(err error, at Span) *diag.Diagnostic {
-	d := diag.AsList(err, plugins.CodeReport)[0]
+// misuse is a panic about a question that a plugin must not ask.
+type misuse string
+
+// misused makes a report of one, with the place in the plugin.
+func misused(spec *ops.Spec, whose string, d **diag.Diagnostic) {
+	switch x := recover().(type) {
+	case nil:
+	case misuse:
+		*d = diag.Errorf(plugins.CodeFailed, Span{}, "%s%s%s", whose, string(x), serve.Place()).WithHint("this is a defect of plugin %s; report it to its author", spec.Plugin())
+	default:
+		panic(x)
+	}
+}
+
+// report is an error as a report. One without a code of its own says whose it is.
+func report(whose string, err error, at Span) *diag.Diagnostic {
+	d := diag.AsList(err, "")[0]
+	if d.Code == "" {
+		n := *d
+		n.Code, n.Message = plugins.CodeReport, whose+strings.TrimPrefix(d.Message, whose)
+		d = &n
+	}
 	if !d.Span.IsValid() {
 		n := *d
 		n.Span = at
@@ -262,16 +229,10 @@ type Pass struct {
 	Run   func(*Context, *ir.Program) (*ir.Program, error)
 }
 
-// Grant is what a pass may do to a program.
-type Grant = plugins.Grant
-
-// Fusion claims that a kernel does what two others did one right after the other; ptobuild proves it again. See Context.Fused.
-type Fusion = passes.Fusion
-
 // Context is what a pass may ask and say.
 type Context struct {
 	c       *passes.Context
-	fusions []Fusion
+	fusions []passes.Fusion
 }
 
 // Op says what an op does, nil for one that nobody knows: passes ask it and never look at names.
@@ -289,15 +250,18 @@ func (c *Context) Note(at Span, what string) { c.c.Note(at, what) }
 func (c *Context) Report(d *Report) { c.c.Report(d) }
 
 // Fused makes a claim about the program that the pass returns.
-func (c *Context) Fused(f Fusion) { c.fusions = append(c.fusions, f) }
+func (c *Context) Fused(f Fusion) { c.fusions = append(c.fusions, passes.Fusion(f)) }
 
-func (p *Pass) served() serve.Pass {
+func (p *Pass) served(plugin string) serve.Pass {
 	out := serve.Pass{Pass: plugins.Pass{Pass: &passes.Pass{Name: p.Name, Doc: p.Doc, Requires: p.Requires, Produces: p.Produces, Invalidates: p.Invalidates},
-		After: p.After, Before: p.Before, Grant: p.Grant}}
+		After: p.After, Before: p.Before, Grant: (*plugins.Grant)(p.Grant)}}
 	if p.Run != nil {
 		out.Fuse = func(ctx *passes.Context, prog *ir.Program) (*ir.Program, []passes.Fusion, error) {
 			c := &Context{c: ctx}
 			after, err := p.Run(c, prog)
+			if ds := diag.AsList(err, ""); len(ds) > 0 && ds[0].Code == "" {
+				err = diag.List{report("pass "+plugin+"."+p.Name+": ", err, Span{})}
+			}
 			return after, c.fusions, err
 		}
 	}

@@ -46,16 +46,15 @@ type Pass struct {
 	Fuse func(*passes.Context, *ir.Program) (*ir.Program, []passes.Fusion, error)
 }
 
-// Serve answers the requests of ptobuild until it is told to end, and does not return. A description that ptobuild would refuse ends the program
-// with its faults on standard error.
+// Serve answers the requests of ptobuild until it is told to end, and does not return. A description that ptobuild would refuse is served as its faults.
 func Serve(p Plugin) {
-	if ds := p.Check(); ds.HasErrors() {
-		fmt.Fprintln(os.Stderr, ds.Error())
-		os.Exit(2)
-	}
 	go endWithParent(os.Getppid())
 	handshake := plugin.HandshakeConfig{ProtocolVersion: launch.ProtocolVersion, MagicCookieKey: launch.CookieKey, MagicCookieValue: launch.CookieValue}
 	if os.Getenv(launch.CookieKey) != launch.CookieValue {
+		if ds := p.Check(); ds.HasErrors() {
+			fmt.Fprintln(os.Stderr, ds.Error())
+			os.Exit(2)
+		}
 		fmt.Fprintf(os.Stderr, "%s is a plugin of ptobuild, version %s of %s: name it in Pto.toml, or try `ptobuild plugin info %s`.\n", os.Args[0], p.Version, p.Name, os.Args[0])
 		os.Exit(1)
 	}
@@ -87,7 +86,7 @@ func (p *Plugin) Description() *plugins.Description {
 func (p *Plugin) Check() diag.List {
 	c := plugins.Config{Name: p.Name, Path: "."}
 	if e := c.Check(); e != nil {
-		return diag.List{e}
+		return diag.List{diag.Errorf(plugins.CodeDescription, diag.Span{}, "%s", e.Message).WithHint("%s", e.Hint)}
 	}
 	ds := p.Description().Check()
 	for i := range p.Ops {

@@ -63,6 +63,10 @@ func (s *server) Configure(_ context.Context, r *proto.ConfigureRequest) (*proto
 	if r.IrVersion != proto.IRVersion {
 		return out, nil // the core sees the difference and says so
 	}
+	if ds := p.Check(); ds.HasErrors() {
+		out.Diagnostics = proto.FromDiags(ds)
+		return out, nil
+	}
 	s.core = r.Capabilities
 	m, err := plugins.DecodeOptions(r.OptionsJson)
 	if err == nil {
@@ -282,7 +286,7 @@ func recoverPanic(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler
 	defer func() {
 		if x := recover(); x != nil {
 			fmt.Fprintf(os.Stderr, "panic: %v\n%s", x, debug.Stack())
-			err = status.Errorf(codes.Internal, "panic: %v", x)
+			err = status.Errorf(codes.Internal, "panic: %v%s", x, Place())
 		}
 	}()
 	return handler(ctx, req)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ir/plan"
 	"github.com/ptobuild/ptobuild/ops"
@@ -188,15 +189,30 @@ func (p *parser) slot(t *Token) value {
 	case Result:
 		return p.use(p.result(), "$result")
 	}
-	return p.use(p.local(t.N), p.say(lexeme{slot: t}))
+	return p.use(p.local(t.N), p.nameOf(t))
 }
 
 func (p *parser) use(n *plan.Name, text string) value {
 	v, ok := p.vars[n]
 	if !ok {
-		p.failf("%s is used but not declared here", text)
+		var near string
+		if near = diag.Nearest(text, p.declared()); near != "" {
+			near = "; did you mean " + near + "?"
+		}
+		p.failf("%s is used but not declared here%s", text, near)
 	}
 	return value{e: &plan.Ref{Name: n}, variable: v, name: n}
+}
+
+// declared are the names of the locals that may be used here.
+func (p *parser) declared() []string {
+	var names []string
+	for i, n := range p.locals {
+		if _, ok := p.vars[n]; ok {
+			names = append(names, p.nameOf(&Token{Kind: Local, N: i}))
+		}
+	}
+	return names
 }
 
 // dim is an extent of a tensor operand: a number when it is known, else read from the entry arguments or the handle.
@@ -294,14 +310,15 @@ func (p *parser) member(v value) value {
 		e.B = p.integer()
 		out.e = e
 	default:
-		p.failf("a tensor has view, reshape, transpose and shapes, not %s", p.say(l))
+		p.failf("a tensor has view, reshape, transpose and shapes, not %s", l)
 	}
 	p.want(")")
 	return out
 }
 
 // calls are the functions that a template may call.
-const calls = "get_tensor_data, TaskId::invalid, rt_available_cluster_count, rt_available_aiv_count, static_cast, std::min, std::max, floor_div, floor_mod, clamp_extent"
+const calls = "get_tensor_data, TaskId::invalid, rt_available_cluster_count, rt_available_aiv_count, static_cast, std::min, std::max, floor_div, floor_mod, clamp_extent, " +
+	"of tensors $x.view, $x.reshape, $x.transpose and $x.shapes[0], of a TaskId $id.is_valid; Tensor $result = create({…}) and set_tensor_data<T>($x, {…}, e) are statements"
 
 func (p *parser) call(l lexeme) value {
 	name := l.text

@@ -47,10 +47,10 @@ type value struct {
 type parser struct {
 	spec   *ops.Spec
 	site   *ops.EmitSite
+	text   *Scanned
 	in     []lexeme
 	at     int
 	locals []*plan.Name
-	affix  []string // of locals, as the template has them
 	vars   map[*plan.Name]variable
 	scopes [][]*plan.Name // what each open block declared
 	bound  bool           // the result is declared
@@ -79,7 +79,7 @@ func (s *Scanned) Plan(spec *ops.Spec, site *ops.EmitSite) (out []plan.Stmt, err
 			panic(x)
 		}
 	}()
-	p := &parser{spec: spec, site: site, in: s.in, affix: s.locals, vars: map[*plan.Name]variable{}, scopes: [][]*plan.Name{nil}}
+	p := &parser{spec: spec, site: site, text: s, in: s.in, vars: map[*plan.Name]variable{}, scopes: [][]*plan.Name{nil}}
 	for _, affix := range s.locals {
 		if !isAffix(affix) {
 			return nil, fmt.Errorf("%q cannot tell a local from the result: it is a name that starts or ends with '_'", affix)
@@ -128,26 +128,45 @@ func (p *parser) operandVar(i int) variable {
 }
 
 func (p *parser) failf(format string, args ...any) {
+	for i, a := range args {
+		if l, ok := a.(lexeme); ok && l.slot != nil {
+			args[i] = p.nameOf(l.slot)
+		}
+	}
+	why := fmt.Sprintf(format, args...)
 	if len(p.in) == 0 {
-		panic(fault{fmt.Errorf("the template is empty: "+format, args...)})
+		panic(fault{fmt.Errorf("the template is empty: %s", why)})
 	}
 	line := p.in[min(p.at, len(p.in)-1)].line
-	panic(fault{fmt.Errorf("line %d of the template: "+format, append([]any{line}, args...)...)})
+	panic(fault{fmt.Errorf("line %d of the template, `%.200s`: %s", line, p.lineText(line), why)})
 }
 
-// say is a lexeme as the author of the template wrote it.
-func (p *parser) say(l lexeme) string {
-	if l.slot == nil {
-		return l.String()
-	}
-	t := l.slot
+// nameOf is a slot as the author of the template wrote it.
+func (p *parser) nameOf(t *Token) string {
 	switch {
-	case t.Kind == Local && t.N >= 0 && t.N < len(p.affix) && strings.Trim(p.affix[t.N], "_") != "":
-		return "$" + strings.Trim(p.affix[t.N], "_")
-	case t.Kind == Operand && t.N >= 0 && t.N < len(p.spec.Params):
-		return "$" + p.spec.Params[t.N].Name
+	case t.Kind == Local && t.N >= 0 && t.N < len(p.text.locals):
+		return "$" + strings.Trim(p.text.locals[t.N], "_")
+	case t.Kind == Element && t.N >= 0:
+		return fmt.Sprintf("$%s[%d]", p.paramName(t.N), t.K)
+	case t.Kind == Dim && t.N >= 0:
+		return fmt.Sprintf("$%s.dim(%d)", p.paramName(t.N), t.K)
+	case t.Kind == Operand && t.N >= 0:
+		return "$" + p.paramName(t.N)
 	}
 	return t.String()
+}
+
+// lineText is a line as its author wrote it.
+func (p *parser) lineText(line int) string {
+	var b strings.Builder
+	for i := range p.text.lines[line-1] {
+		if t := &p.text.lines[line-1][i]; t.Kind == Text {
+			b.WriteString(t.Text)
+		} else {
+			b.WriteString(p.nameOf(t))
+		}
+	}
+	return strings.TrimSpace(b.String())
 }
 
 func (p *parser) peek() lexeme {
@@ -241,7 +260,7 @@ func (p *parser) statement() plan.Stmt {
 		return p.write()
 	}
 	if _, ok := cTypes[l.text]; !ok {
-		p.failf("no statement starts with %s", p.say(l))
+		p.failf("no statement starts with %s", l)
 	}
 	return p.declaration()
 }
@@ -258,7 +277,7 @@ func (p *parser) typ() variable {
 	l := p.next()
 	t, ok := cTypes[l.text]
 	if !ok || l.slot != nil {
-		p.failf("%s is no type that a template may name", p.say(l))
+		p.failf("%s is no type that a template may name", l)
 	}
 	t.root = -1
 	return t
@@ -291,10 +310,10 @@ func (p *parser) fresh() *plan.Name {
 		}
 		p.bound = true
 	default:
-		p.failf("only $result and locals can be declared, not %s", p.say(l))
+		p.failf("only $result and locals can be declared, not %s", l)
 	}
 	if _, dup := p.vars[n]; dup {
-		p.failf("%s is declared twice", p.say(l))
+		p.failf("%s is declared twice", l)
 	}
 	return n
 }
@@ -594,7 +613,7 @@ func (p *parser) loop() plan.Stmt {
 	p.declare(n, variable{dtype: ir.INT64, root: -1})
 	same := func() {
 		if l := p.next(); l.slot == nil || l.slot.Kind != Local || p.local(l.slot.N) != n {
-			p.failf("the head of a loop is about its own variable, not %s", p.say(l))
+			p.failf("the head of a loop is about its own variable, not %s", l)
 		}
 	}
 	same()

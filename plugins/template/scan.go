@@ -28,6 +28,7 @@ var signs = []string{"<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "+=", "::"}
 // Scanned is a template in lexemes, for many calls. It may be used from several goroutines.
 type Scanned struct {
 	locals []string
+	lines  []Line // for messages
 	in     []lexeme
 }
 
@@ -40,23 +41,30 @@ func (u Unreadable) Error() string { return string(u) }
 func Scan(t *Template) (*Scanned, error) {
 	var out []lexeme
 	for i, l := range t.Lines {
+	line:
 		for k := range l {
 			if l[k].Kind != Text {
 				out = append(out, lexeme{slot: &l[k], line: i + 1})
 				continue
 			}
 			for text := strings.TrimLeft(l[k].Text, " \t"); text != ""; text = strings.TrimLeft(text, " \t") {
+				if strings.HasPrefix(text, "//") {
+					break line
+				}
 				n := lexemeLen(text)
 				if n == 0 {
-					return nil, Unreadable(fmt.Sprintf("line %d: %q cannot stand in a template", i+1, text[:1]))
+					return nil, Unreadable(fmt.Sprintf("line %d: %q cannot stand in a template%s", i+1, text[:1], instead[text[0]]))
 				}
 				out = append(out, lexeme{text: text[:n], line: i + 1})
 				text = text[n:]
 			}
 		}
 	}
-	return &Scanned{t.Locals, out}, nil
+	return &Scanned{t.Locals, t.Lines, out}, nil
 }
+
+// instead says what to write for what C++ has and templates have not.
+var instead = map[byte]string{'?': "; use if, std::min or std::max", '"': ": there are no strings", '\'': ": there are no characters", '#': ": there is no preprocessor"}
 
 func lexemeLen(text string) int {
 	if c := text[0]; c >= '0' && c <= '9' {

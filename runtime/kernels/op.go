@@ -90,6 +90,11 @@ func (c *compiler) opCall(e *ir.OpCall, to slot) {
 		build = c.foreign(e.Op)
 	}
 	if build == nil {
+		if s, _ := c.evaluator(e.Op); s != nil && s.Plugin() != "" {
+			c.errorf(CodeOp, e.Pos, "%s: plugin %s has no numbers for this op (Evaluate), and no pass replaced it", e.Op, s.Plugin())
+			c.err = c.err.WithHint("tell the author of the plugin, or give the kernel as C++ (external_source=)")
+			return
+		}
 		c.errorf(CodeOp, e.Pos, "%s: the simulator does not evaluate this op", e.Op)
 		c.err = c.err.WithHint("give the kernel as C++ (external_source=), or write it with other ops")
 		return

@@ -39,6 +39,9 @@ func (o *opCtx) buildForeign(spec *ops.Spec, eval func(*ops.Evaluation) *diag.Di
 	switch spec.Result.Kind {
 	case ops.Fresh, ops.View:
 		dims := ir.ShapeOf(o.call.Typ)
+		if _, unknown := o.call.Typ.(*ir.UnknownType); unknown && spec.Infer == nil {
+			return o.unsupported(CodeShape, "its result has no type: plugin %s has no type rule for it (Infer)", spec.Plugin())
+		}
 		if len(dims) == 0 || len(dims) > maxRank {
 			return o.unsupported(CodeShape, "the simulator has results of 1 to %d axes", maxRank)
 		}

@@ -22,7 +22,7 @@ func main() {
 var table = sdk.Op{
 	Name:     "table",
 	Doc:      "the rows of a table for some positions",
-	Params:   []sdk.Param{sdk.TensorParam("table"), sdk.ScalarParam("position")},
+	Params:   []sdk.Param{sdk.TensorParam("table"), sdk.IntParam("position")},
 	Keywords: []sdk.Keyword{{Name: "rows", Kind: sdk.IntKeyword, Required: true, Min: 1, Max: 1 << 20}},
 	Where:    sdk.OnHost,
 	Result:   sdk.ViewOf(0),
@@ -61,6 +61,9 @@ var apply = sdk.Op{
 		x, angles := c.Tile(0), c.Tile(1)
 		if n, known := c.Extent(0, -1); known && n%2 != 0 {
 			return nil, c.Errorf(0, "ROPE-003", "a tile of %d columns has no pairs", n).WithHint("pad it to an even number")
+		}
+		if !x.DType.IsFloat() {
+			return nil, c.Errorf(0, "ROPE-005", "only floats can be turned")
 		}
 		if !c.SameShape(0, 1) || x.DType != angles.DType {
 			return nil, c.Errorf(1, "ROPE-004", "the angles must have the shape and dtype of x")

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,6 +31,9 @@ func main() {
 		p.Passes = append(p.Passes, after("Simplify", &passes.Pass{Name: name, Run: broken[name]}))
 	}
 	p.Passes = append(p.Passes, trespass, overclaim, liar, renamer)
+	if filepath.Base(os.Args[0]) == "faulty" { // a link to this program
+		p.Ops = append(p.Ops, serve.Op{Spec: rope}, serve.Op{Spec: &ops.Spec{Name: "acme.add", Params: row.Params, Where: ops.InCore, Result: ops.Result{Kind: ops.InPlace}}})
+	}
 	serve.Serve(p)
 }
 
@@ -251,6 +255,14 @@ var misbehave = map[string]run{
 		for kept := [][]byte{}; ; {
 			kept = append(kept, slices.Repeat([]byte{1}, 64<<20))
 		}
+	},
+	"Print": func(_ *passes.Context, p *ir.Program) (*ir.Program, error) {
+		fmt.Println("looking at", p.Name)
+		return p, nil
+	},
+	"Impostor": func(ctx *passes.Context, p *ir.Program) (*ir.Program, error) {
+		ctx.Report(diag.Errorf("PTO-R080", p.Funcs[0].Pos, "a race"))
+		return p, nil
 	},
 	"Nothing": func(*passes.Context, *ir.Program) (*ir.Program, error) { return nil, nil },
 	// Unbound uses a variable that nothing defines.
