@@ -120,6 +120,9 @@ func (o *Op) served(plugin string) serve.Op {
 			if err == nil {
 				t, err = o.Infer(c)
 			}
+			if err == nil && isNothing(t) {
+				panic(misuse("its type rule (Infer) gave neither a type nor an error"))
+			}
 			if err != nil {
 				return nil, report(spec.Name+": ", err, s.Pos)
 			}
@@ -182,6 +185,19 @@ func (o *Op) integers(c *Call) error {
 		}
 	}
 	return nil
+}
+
+// isNothing reports no type: also that which Call.Tile and Call.Tensor give for an operand that is none.
+func isNothing(t ir.Type) bool {
+	switch t := t.(type) {
+	case nil:
+		return true
+	case *ir.TileType:
+		return t == nil
+	case *ir.TensorType:
+		return t == nil
+	}
+	return false
 }
 
 // misuse is a panic about a question that a plugin must not ask.

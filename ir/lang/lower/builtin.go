@@ -507,6 +507,14 @@ func (b *body) placed(e *ir.OpCall) bool {
 	case b.fn.decl.typ.IsKernel() && spec.Where&ops.InCore == 0 && spec.Where != 0:
 		b.u.report(ops.Misplaced(spec, e.Pos, true))
 		return false
+	case b.fn.decl.typ == ir.AIV && spec.Core == ops.CubeCore && spec.Plugin() != "", b.fn.decl.typ == ir.AIC && spec.Core == ops.VectorCore && spec.Plugin() != "":
+		kind := "vector"
+		if spec.Core == ops.CubeCore {
+			kind = "cube"
+		}
+		b.u.errorf(ops.CodePlace, e.Pos, "%s works on a %s core, and this kernel runs on the other kind (%s)", e.Op, kind, b.fn.decl.typ).
+			WithHint("make the kernel a pl.FunctionType.InCore: what belongs to which core is then found out")
+		return false
 	}
 	return true
 }

@@ -111,6 +111,12 @@ func TestMisuse(t *testing.T) {
 	if got := sdktest.Reports(t, p, program); !strings.Contains(got, "acme.op: not today") {
 		t.Errorf("got %q", got)
 	}
+	p = with(func(o *sdk.Op) {
+		o.Infer = func(c *sdk.Call) (ir.Type, error) { return c.Tensor(0), nil }
+	})
+	if got := sdktest.Reports(t, p, program); !strings.Contains(got, "acme.op: its type rule (Infer) gave neither a type nor an error") {
+		t.Errorf("got %q", got)
+	}
 }
 
 // Jobs take every dtype and dynamic extents.
@@ -133,4 +139,13 @@ func TestJob(t *testing.T) {
 	if got := whole.Failure(t, with(nil)); !strings.Contains(got, "operand x is INT32: use Int64") {
 		t.Error(got)
 	}
+}
+
+// An op of one kind of core cannot stand in a kernel of the other.
+func TestCore(t *testing.T) {
+	cube := with(func(o *sdk.Op) { o.Core = sdk.CubeCore })
+	if got := sdktest.Report(t, cube, program, "PTO-T018"); !strings.Contains(got, "acme.op works on a cube core, and this kernel runs on the other kind (AIV)") {
+		t.Error(got)
+	}
+	sdktest.Report(t, with(func(o *sdk.Op) { o.Core = sdk.VectorCore }), program, "")
 }
