@@ -16,11 +16,7 @@ import (
 	"github.com/ptobuild/ptobuild/runtime/native"
 )
 
-// The benchmark binary is its own child for compiled runs.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == native.ChildArg {
-		native.ChildMain()
-	}
 	code := m.Run()
 	if dir := buildDir; dir != "" {
 		os.RemoveAll(dir)
@@ -96,7 +92,7 @@ var (
 		}
 		buildDir = dir
 		exe := filepath.Join(dir, "ptobuild")
-		cmd := osexec.Command("go", "build", "-o", exe, "../cmd/ptobuild")
+		cmd := osexec.Command("go", "build", "-o", dir+"/", "../cmd/ptobuild", "../cmd/"+native.HelperName)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if text, err := cmd.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("%w\n%s", err, text)
@@ -112,6 +108,11 @@ func tool(b *testing.B) string {
 		b.Fatal(err)
 	}
 	return exe
+}
+
+// orchestrationHost is the program that compiled C++ runs in.
+func orchestrationHost(b *testing.B) string {
+	return filepath.Join(filepath.Dir(tool(b)), native.HelperName)
 }
 
 // examples are the files of the workspace, by path from this folder.

@@ -70,7 +70,7 @@ func BenchmarkChildRun(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	e := &native.Engine{Children: native.NewChildren(tool(b)), Object: object, Source: "main.cpp"}
+	e := &native.Engine{Children: native.NewChildren(orchestrationHost(b)), Object: object, Source: "main.cpp"}
 	job := &exec.Job{Plan: f, Program: p, Schedules: []exec.Schedule{{Policy: sim.FIFO}}}
 	for range f.Tensors {
 		job.Tensors = append(job.Tensors, exec.Tensor{DType: ir.FP32, Shape: []uint32{16, 16}, Data: make([]byte, 1024)})
@@ -126,7 +126,7 @@ void aicpu_orchestration_entry(const ChipStorageTaskArgs& args) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	e := &native.Engine{Children: native.NewChildren(tool(b)), Object: object, Source: "main.cpp"}
+	e := &native.Engine{Children: native.NewChildren(orchestrationHost(b)), Object: object, Source: "main.cpp"}
 	job := &exec.Job{Plan: &plan.File{}, Program: &ir.Program{}, Schedules: []exec.Schedule{{Policy: sim.FIFO}},
 		Tensors: []exec.Tensor{{DType: ir.FP32, Shape: []uint32{16}, Data: make([]byte, 64)}}}
 	start := processesCPU(b)

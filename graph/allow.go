@@ -15,7 +15,7 @@ import (
 	"github.com/ptobuild/ptobuild/ir/lang/syntax"
 	"github.com/ptobuild/ptobuild/runtime/check"
 	"github.com/ptobuild/ptobuild/runtime/kernels"
-	"github.com/ptobuild/ptobuild/runtime/native"
+	"github.com/ptobuild/ptobuild/runtime/native/protocol"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
@@ -34,7 +34,7 @@ type AllowConfig struct {
 // allowable are the reports that can be allowed, by name.
 var allowable = map[string][]diag.Code{
 	"RACE":      {check.CodeRace, check.CodeHostRace, sim.CodePredicateDep},
-	"DIRECTION": {check.CodeDirection, native.CodeInputWritten},
+	"DIRECTION": {check.CodeDirection, protocol.CodeInputWritten},
 	"LIFETIME":  {check.CodeLifetime, sim.CodeOutlives, sim.CodeReclaimed},
 	"BARRIER":   {check.CodeBarrier},
 	"NO_WRITE":  {sim.CodeNoWrite},

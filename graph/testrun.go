@@ -22,6 +22,7 @@ import (
 	"github.com/ptobuild/ptobuild/runtime/exec"
 	"github.com/ptobuild/ptobuild/runtime/kernels"
 	"github.com/ptobuild/ptobuild/runtime/native"
+	"github.com/ptobuild/ptobuild/runtime/native/protocol"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
@@ -36,6 +37,7 @@ type Tester struct {
 	Toolchain *native.Toolchain // nil: only the plan is run
 	Children  *native.Children  // that compiled C++ runs in
 	ToolID    string            // identity of the tool for action keys
+	HostID    string            // that of the program that compiled C++ runs in
 	// Schedules and Seed override the test's own: so many seeded orders from Seed on.
 	Schedules int
 	Seed      uint64
@@ -216,7 +218,7 @@ func (t *Tester) key(ctx context.Context, test *TestConfig, built *Built, job *e
 		if err != nil {
 			return cache.Digest{}, err
 		}
-		k.Digest("compile", t.Toolchain.Key(text))
+		k.Digest("compile", t.Toolchain.Key(text)).Str("host", t.HostID)
 		if err := t.addKernels(ctx, k, built); err != nil {
 			return cache.Digest{}, err
 		}
@@ -349,7 +351,7 @@ func (t *Tester) runCompiled(ctx context.Context, built *Built, job *exec.Job) (
 		job.Effects[all.Schedules[i]] = results[i].Effects
 	}
 	for _, d := range results[0].Diags {
-		if d.Code == native.CodeInputWritten || d.Code == check.CodeDirection || d.Code == kernels.CodeUnwritten {
+		if d.Code == protocol.CodeInputWritten || d.Code == check.CodeDirection || d.Code == kernels.CodeUnwritten {
 			ds.Add(d)
 		}
 	}

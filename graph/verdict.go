@@ -30,7 +30,7 @@ func (t *Tester) inputs(test *TestConfig, target *Target) *testInputs {
 	k := cache.NewKey("Verdict").Str("tool", t.ToolID).Bytes("test", text).Str("schedules", fmt.Sprint(t.schedules(test))).
 		Str("advice", fmt.Sprint(t.Advice)).Str("allowed", t.allowedIn(test, target))
 	if t.Toolchain != nil {
-		k.Digest("compiler", t.Toolchain.Key(nil))
+		k.Digest("compiler", t.Toolchain.Key(nil)).Str("host", t.HostID)
 	}
 	in := &testInputs{target: target.built.Key, settings: k.Sum().Hash, build: target.built.Build}
 	names, err := t.filesOf(test)

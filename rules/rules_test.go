@@ -337,7 +337,7 @@ func TestLocalRepository(t *testing.T) {
 		}
 		entry := func(name string) starlark.Value { return str(starlark.StringDict{"basename": starlark.String(name)}) }
 		dir := str(starlark.StringDict{"readdir": fn("readdir", func(starlark.Tuple) starlark.Value {
-			return starlark.NewList([]starlark.Value{entry("ls"), entry("ptobuild"), entry("ptobuild-plugin-host")})
+			return starlark.NewList([]starlark.Value{entry("ls"), entry("ptobuild"), entry("ptobuild-plugin-host"), entry("ptobuild-orchestration-host")})
 		})})
 		ctx := str(starlark.StringDict{"name": starlark.String("ptobuild"), "which": fn("which", func(starlark.Tuple) starlark.Value { return which }),
 			"path": fn("path", func(args starlark.Tuple) starlark.Value {
@@ -356,6 +356,7 @@ func TestLocalRepository(t *testing.T) {
 	}{{"", starlark.String("/usr/bin/ptobuild")}, {"/opt/ptobuild", starlark.None}} {
 		did, err := run(c.path, c.which, 0)
 		if err != nil || !strings.Contains(did, `, "ptobuild")`) || !strings.Contains(did, "pto_toolchain(") || !strings.Contains(did, `"ptobuild-plugin-host")`) ||
+			!strings.Contains(did, `"ptobuild-orchestration-host")`) ||
 			!strings.Contains(did, `"header", "--out", "cc/include"`) || strings.Contains(did, `"ls")`) {
 			t.Errorf("%s, %v", did, err)
 		}

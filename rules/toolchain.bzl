@@ -51,7 +51,7 @@ pto_toolchain = rule(
             mandatory = True,
         ),
         "tools": attr.label_list(
-            doc = "Executables that ptobuild starts and looks for beside itself, such as ptobuild-plugin-host.",
+            doc = "Executables that ptobuild starts and looks for beside itself, such as ptobuild-orchestration-host.",
             allow_files = True,
             cfg = "exec",
         ),

@@ -24,7 +24,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+"/", "./cmd/ptobuild", "./cmd/ptobuild-remote-cache")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir+"/", "./cmd/ptobuild", "./cmd/ptobuild-orchestration-host", "./cmd/ptobuild-remote-cache")
 	build.Dir = "../.."
 	if b, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, b)

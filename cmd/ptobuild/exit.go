@@ -9,6 +9,7 @@ import (
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/passes"
 	"github.com/ptobuild/ptobuild/runtime/native"
+	"github.com/ptobuild/ptobuild/runtime/native/protocol"
 )
 
 // Exit codes (docs/commands.md).
@@ -48,7 +49,7 @@ func exitOf(ctx context.Context, ds diag.List) int {
 
 func exitOfCode(c diag.Code) int {
 	switch c {
-	case passes.CodeInternal, graph.CodeOutput, graph.CodeTrace, native.CodeToolchain, native.CodeCompile, native.CodeProtocol:
+	case passes.CodeInternal, graph.CodeOutput, graph.CodeTrace, native.CodeToolchain, native.CodeCompile, native.CodeHost, protocol.CodeProtocol:
 		return exitInternal
 	case graph.CodeMismatch, graph.CodeReference:
 		return exitTests

@@ -20,12 +20,7 @@ import (
 	"github.com/ptobuild/ptobuild/runtime/native"
 )
 
-func main() {
-	if len(os.Args) > 1 && os.Args[1] == native.ChildArg {
-		native.ChildMain()
-	}
-	os.Exit(Main())
-}
+func main() { os.Exit(Main()) }
 
 // Main runs the command line and returns its exit code.
 func Main() int {

@@ -11,15 +11,17 @@ import (
 	"github.com/ptobuild/ptobuild/graph"
 	"github.com/ptobuild/ptobuild/plugins/client"
 	"github.com/ptobuild/ptobuild/runtime/native"
+	"github.com/ptobuild/ptobuild/runtime/native/host"
+	"github.com/ptobuild/ptobuild/runtime/native/protocol"
 )
 
 // asTool makes the test binary the tool under its own name.
 const asTool = "PTOBUILD_TEST_AS_TOOL"
 
-// The test binary is the tool: under the name ptobuild it is the command, and re-executed with ChildArg it is the child of a compiled run.
+// The test binary is the tool: under the name ptobuild it is the command, and with protocol.Arg it runs compiled C++.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == native.ChildArg {
-		native.ChildMain()
+	if len(os.Args) > 1 && os.Args[1] == protocol.Arg {
+		host.Main()
 	}
 	if os.Getenv(asTool) != "" {
 		os.Unsetenv(asTool)
@@ -60,6 +62,10 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		UpdateScripts:       os.Getenv("UPDATE") != "",
@@ -69,6 +75,7 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PTOBUILD_CACHE", cache)
 			e.Setenv("EXAMPLES", examples)
+			e.Setenv(native.HelperEnv, exe)
 			return nil
 		},
 	})

@@ -67,11 +67,11 @@ func (a *app) testCommand() *cobra.Command {
 // childProcesses starts the processes of compiled C++. One that was started ahead and never used ends with the command.
 func (a *app) childProcesses() (*native.Children, error) {
 	if a.children == nil {
-		exe, err := executable()
+		helper, err := native.Helper()
 		if err != nil {
 			return nil, err
 		}
-		a.children = native.NewChildren(exe)
+		a.children = native.NewChildren(helper)
 	}
 	return a.children, nil
 }
@@ -107,6 +107,7 @@ func (a *app) tester(b *graph.Builder, s *graph.Session, f testFlags) (*graph.Te
 		if t.Toolchain, err = native.FindToolchain(b.WS.Config.Build.CXX, a.store.local); err != nil {
 			return nil, err
 		}
+		t.HostID = toolID(children.Helper)
 	}
 	return t, nil
 }

@@ -51,7 +51,7 @@ func (a *app) versionCommand() *cobra.Command {
 	}
 }
 
-// toolID identifies this very binary in action keys: the linker's build id, which changes with every change of the code, else the content of
+// toolID identifies this very binary, or one that it starts, in action keys: the linker's build id, which changes with every change of the code, else the content of
 // the file is too large to hash on each start and the version has to do.
 func toolID(exe string) string {
 	f, err := elf.Open(exe)
@@ -77,5 +77,5 @@ func buildVersion() string {
 	return "devel"
 }
 
-// executable is the path under which the tool re-executes itself.
+// executable is the path of this binary.
 func executable() (string, error) { return os.Executable() }

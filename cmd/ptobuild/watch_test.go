@@ -16,6 +16,7 @@ import (
 
 	"github.com/ptobuild/ptobuild/graph"
 	"github.com/ptobuild/ptobuild/internal/ui"
+	"github.com/ptobuild/ptobuild/runtime/native"
 )
 
 // watched is a watch --json that runs as a process of its own.
@@ -55,7 +56,7 @@ func startWatch(t *testing.T, flags ...string) *watched {
 	w.write("a.py", "this is no program of pypto\n")
 	w.write("Pto.toml", watchedConfig)
 	cmd := exec.Command(os.Args[0], append([]string{"watch", "--json", "-C", w.dir}, flags...)...)
-	cmd.Env = append(os.Environ(), "PTOBUILD_CACHE="+t.TempDir(), asTool+"=1")
+	cmd.Env = append(os.Environ(), "PTOBUILD_CACHE="+t.TempDir(), asTool+"=1", native.HelperEnv+"="+os.Args[0])
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {

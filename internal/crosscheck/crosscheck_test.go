@@ -14,11 +14,13 @@ import (
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/passes"
 	"github.com/ptobuild/ptobuild/runtime/native"
+	"github.com/ptobuild/ptobuild/runtime/native/host"
+	"github.com/ptobuild/ptobuild/runtime/native/protocol"
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == native.ChildArg {
-		native.ChildMain()
+	if len(os.Args) > 1 && os.Args[1] == protocol.Arg {
+		host.Main()
 	}
 	os.Exit(m.Run())
 }

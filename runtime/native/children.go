@@ -1,28 +1,47 @@
 package native
 
 import (
-	"fmt"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	osexec "os/exec"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ops"
+	"github.com/ptobuild/ptobuild/runtime/native/protocol"
 )
+
+// HelperName is the program in which compiled orchestrations run; HelperEnv overrides where it is.
+const (
+	HelperName = "ptobuild-orchestration-host"
+	HelperEnv  = "PTOBUILD_ORCHESTRATION_HOST"
+)
+
+// Helper is the path of that program: beside the running executable unless the environment says otherwise.
+func Helper() (string, error) {
+	if p := os.Getenv(HelperEnv); p != "" {
+		return p, nil
+	}
+	exe, err := os.Executable()
+	return filepath.Join(filepath.Dir(exe), HelperName), err
+}
 
 // Children starts the processes in which compiled orchestrations run. Each answers one request. One can be started before it is known what for: what a
 // process does until it can read a request takes longer than most runs.
 type Children struct {
-	exe string
+	Helper string // path of the program
 
 	mu    sync.Mutex
 	ahead func() (*child, error) // gives the child that no run has yet, when it has started; nil: there is none
 }
 
-// NewChildren makes children of a binary (os.Executable of the tool), whose main must call ChildMain when its first argument is ChildArg.
-func NewChildren(exe string) *Children { return &Children{exe: exe} }
+// NewChildren makes children of the program at a path, that of Helper.
+func NewChildren(helper string) *Children { return &Children{Helper: helper} }
 
 // Ahead starts a child for the next run in the background, unless one waits already.
 func (c *Children) Ahead() {
@@ -31,7 +50,7 @@ func (c *Children) Ahead() {
 	if c.ahead != nil {
 		return
 	}
-	ahead := sync.OnceValues(func() (*child, error) { return startChild(c.exe) })
+	ahead := sync.OnceValues(func() (*child, error) { return startChild(c.Helper) })
 	go ahead()
 	c.ahead = ahead
 }
@@ -41,7 +60,7 @@ func (c *Children) next() (*child, error) {
 	if ahead := c.take(); ahead != nil {
 		return ahead()
 	}
-	return startChild(c.exe)
+	return startChild(c.Helper)
 }
 
 // Close ends the child that was started ahead, when no run took it.
@@ -75,8 +94,8 @@ type child struct {
 	answering sync.WaitGroup
 }
 
-func startChild(exe string) (_ *child, err error) {
-	c := &child{cmd: osexec.Command(exe, ChildArg)}
+func startChild(helper string) (_ *child, err error) {
+	c := &child{cmd: osexec.Command(helper, protocol.Arg)}
 	var theirs []*os.File
 	defer func() {
 		for _, f := range theirs {
@@ -84,7 +103,7 @@ func startChild(exe string) (_ *child, err error) {
 		}
 		if err != nil {
 			c.close()
-			err = fmt.Errorf("starting the child process: %w", err)
+			err = notStarted(helper, err)
 		}
 	}()
 	for _, ours := range []struct { // in the order of the child's descriptors
@@ -114,13 +133,34 @@ func startChild(exe string) (_ *child, err error) {
 	return c, c.cmd.Start()
 }
 
+// notStarted is the report that the program of the children cannot be started.
+func notStarted(helper string, err error) *diag.Diagnostic {
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return diag.Errorf(CodeHost, diag.Span{}, "%s, which runs compiled C++, cannot be started: %v", helper, err).
+		WithHint("install it beside ptobuild (go install ./cmd/...), or set %s to its path", HelperEnv)
+}
+
+// ours reports that the child says that it is of the same version as this program. It waits for the child's start.
+func (c *child) ours() bool {
+	var hello protocol.Hello
+	return protocol.Read(c.response, &hello) == nil && hello.Build == protocol.Build()
+}
+
+func otherVersion(helper string) *diag.Diagnostic {
+	return diag.Errorf(CodeHost, diag.Span{}, "%s, which runs compiled C++, is not of the same version as this ptobuild", helper).
+		WithHint("install both from one release: go install ./cmd/...")
+}
+
 // send sends the request in the background. What the child prints from now on goes to output.
-func (c *child) send(req *request, output io.Writer) {
+func (c *child) send(req *protocol.Request, output io.Writer) {
 	c.output.divert(output)
 	go func() {
 		defer c.request.Close()
-		w := messageWriter{w: c.request}
-		_ = w.write(req) // a child that died reads nothing: its end tells
+		w := protocol.Writer{W: c.request}
+		_ = w.Write(req) // a child that died reads nothing: its end tells
 	}()
 }
 

@@ -1,10 +1,17 @@
 package native
 
 import (
+	"context"
 	"errors"
 	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/ptobuild/ptobuild/internal/diag"
 )
 
 // A child that was started ahead serves the next run, which is otherwise like any other.
@@ -44,11 +51,7 @@ func TestUnusedChildEnds(t *testing.T) {
 	}
 	c.Close()
 
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if child, err = startChild(exe); err != nil {
+	if child, err = startChild(c.Helper); err != nil {
 		t.Fatal(err)
 	}
 	defer child.close()
@@ -58,15 +61,55 @@ func TestUnusedChildEnds(t *testing.T) {
 	}
 }
 
-func TestChildThatCannotStart(t *testing.T) {
-	c := NewChildren("/no/such/binary")
-	c.Ahead()
-	if _, err := c.next(); err == nil {
-		t.Error("started ahead")
+// A program that is not there, or is not the one that belongs to this ptobuild, is a report that says how to get the right one.
+func TestOtherPrograms(t *testing.T) {
+	dir := t.TempDir()
+	script := func(name, text string) string {
+		p := filepath.Join(dir, name)
+		if err := os.WriteFile(p, []byte("#!/bin/sh\n"+text), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		return p
 	}
-	if _, err := c.next(); err == nil {
-		t.Error("started")
+	for _, c := range []struct{ helper, message, hint string }{
+		{filepath.Join(dir, "gone"), "gone, which runs compiled C++, cannot be started: no such file or directory", HelperEnv},
+		{dir, ", which runs compiled C++, cannot be started: permission denied", HelperEnv},
+		{script("silent", "exit 0\n"), "silent, which runs compiled C++, is not of the same version as this ptobuild", "go install ./cmd/..."},
+		{script("older", `printf '\005\000\000\000\000\000\000\000\004v0.1' >&4; exec sleep 60`), "older, which runs compiled C++, is not of the same version as this ptobuild", "go install ./cmd/..."},
+	} {
+		e := engineOf(t, "doc000_complete.cpp")
+		e.Children = NewChildren(c.helper)
+		for range 2 { // started ahead, and when it is needed
+			e.Children.Ahead()
+			_, err := e.Run(context.Background(), callsOnly(tiles(3), nil, "a", "b"))
+			ds := diag.AsList(err, "")
+			if len(ds) != 1 || ds[0].Code != CodeHost || !strings.HasSuffix(ds[0].Message, c.message) || !strings.Contains(ds[0].Hint, c.hint) {
+				t.Errorf("%s: %v", c.helper, err)
+			}
+		}
+		e.Children.Ahead()
+		e.Children.Close()
 	}
-	c.Ahead()
-	c.Close()
+}
+
+// The host starts for every run, and ptobuild for every command: neither links what only the other needs.
+func TestLinks(t *testing.T) {
+	for pkg, heavy := range map[string][]string{
+		"./cmd/ptobuild": {"github.com/ebitengine/purego", "github.com/ptobuild/ptobuild/runtime/native/host"},
+		"./cmd/" + HelperName: {"github.com/ptobuild/ptobuild/ir/lang", "github.com/ptobuild/ptobuild/passes", "github.com/ptobuild/ptobuild/codegen", "github.com/ptobuild/ptobuild/graph",
+			"github.com/ptobuild/ptobuild/cache", "github.com/ptobuild/ptobuild/plugins", "github.com/ptobuild/ptobuild/runtime/include", "github.com/BurntSushi/", "github.com/bazelbuild/",
+			"github.com/spf13/", "google.golang.org/", "net/http", "regexp", "os/exec"},
+	} {
+		cmd := osexec.Command("go", "list", "-deps", pkg)
+		cmd.Dir = "../.."
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go list %s: %v", pkg, err)
+		}
+		for p := range strings.FieldsSeq(string(out)) {
+			if slices.ContainsFunc(heavy, func(h string) bool { return strings.HasPrefix(p, h) }) {
+				t.Errorf("%s imports %s", pkg, p)
+			}
+		}
+	}
 }

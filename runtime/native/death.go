@@ -13,13 +13,15 @@ import (
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/runtime/exec"
+	"github.com/ptobuild/ptobuild/runtime/native/debuginfo"
+	"github.com/ptobuild/ptobuild/runtime/native/protocol"
 )
 
 // death is what is known of a child that ended before its answer was complete.
 type death struct {
 	engine   *Engine
 	job      *exec.Job
-	progress *progress
+	progress *protocol.Progress
 	output   string // the end of what it printed
 	err      error  // of Wait
 	timeout  time.Duration
@@ -29,9 +31,9 @@ type death struct {
 // report says what happened: which kernel, or else after which call of the orchestration, at the line where it died when that is known, and under which
 // schedule. When the orchestration had already failed with a fatal error, that is the cause, and the death only a related place.
 func (d *death) report(fatal *diag.Diagnostic) error {
-	call, in, line := d.progress.last()
+	call, in, line := d.progress.Last()
 	at := diag.Span{File: d.engine.Source, Line: line, Col: min(line, 1)}
-	if s, ok := place(d.engine.Lines, line); ok && line > 0 {
+	if s, ok := protocol.Place(d.engine.Lines, line); ok && line > 0 {
 		at = s
 	}
 	how := d.how()
@@ -45,14 +47,14 @@ func (d *death) report(fatal *diag.Diagnostic) error {
 		if in && at != r.Span {
 			r.WithRelated(at, "%s let the task run here", call)
 		}
-	case d.progress.stack.Load() == 0:
+	case d.progress.Stack.Load() == 0:
 		r.Message += ", outside of its entry function"
 		r.Hint = "look at constructors and destructors of static variables"
-	case call == noCall:
+	case call == protocol.NoCall:
 		r.Message += ", before it made its first runtime call"
 		r.Hint = "the fault is between the start of the entry function and its first call"
 	case in && strings.Contains(how, badAddress):
-		r.Code, r.Message, r.Hint = CodePointer, pointerMessage, pointerHint
+		r.Code, r.Message, r.Hint = protocol.CodePointer, protocol.PointerMessage, protocol.PointerHint
 	case in:
 		r.Message += fmt.Sprintf(", inside %s", call)
 		r.Hint = "look at what this call was given"
@@ -65,7 +67,7 @@ func (d *death) report(fatal *diag.Diagnostic) error {
 		}
 	}
 	if len(d.job.Schedules) > 1 {
-		if i := d.progress.schedule.Load(); i >= 0 && int(i) < len(d.job.Schedules) {
+		if i := d.progress.Schedule.Load(); i >= 0 && int(i) < len(d.job.Schedules) {
 			r.Message += fmt.Sprintf(" (%s)", d.job.Schedules[i])
 		}
 	}
@@ -77,27 +79,27 @@ func (d *death) report(fatal *diag.Diagnostic) error {
 
 // ofKernel makes r the report of the kernel that ran: at the submit of its task, with the line of its source where that is known.
 func (d *death) ofKernel(r *diag.Diagnostic, how string) {
-	p := d.progress.running()
-	r.Message = fmt.Sprintf("kernel '%s' of task %d, block %d of %d, %s", d.kernel(), p.task, p.block, p.blocks, how)
+	p := d.progress.Running()
+	r.Message = fmt.Sprintf("kernel '%s' of task %d, block %d of %d, %s", d.kernel(), p.Task, p.Block, p.Blocks, how)
 	r.Hint = "look at what the task gives to the kernel, and at the kernel's own indices"
 	if d.hang {
-		r.Message = fmt.Sprintf("kernel '%s' of task %d, block %d of %d, did not end within %s", d.kernel(), p.task, p.block, p.blocks, d.timeout)
+		r.Message = fmt.Sprintf("kernel '%s' of task %d, block %d of %d, did not end within %s", d.kernel(), p.Task, p.Block, p.Blocks, d.timeout)
 		r.Hint = "look for a loop without an end in the kernel"
 	}
-	if s := p.site(); s.IsValid() {
+	if s := p.Site(); s.IsValid() {
 		r.Span = s
 	}
-	if p.code.Load() == 0 {
+	if p.Code.Load() == 0 {
 		return
 	}
 	if m := d.signalText(); m != nil && strings.HasPrefix(m.name, "SIG") && strings.Contains(how, badAddress) {
 		addr, _ := strconv.ParseUint(m.addr, 16, 64) // hex digits, by the pattern
-		params := argNames(exec.KernelParams(d.job.Program, d.job.Plan.Kernels))
-		if where := p.next(addr, func(arg int) string { return params.of(int(p.kernel.Load())-1, arg) }); where != "" {
+		params := protocol.ArgNames(exec.KernelParams(d.job.Program, d.job.Plan.Kernels))
+		if where := p.Next(addr, func(arg int) string { return params.Of(int(p.Kernel.Load())-1, arg) }); where != "" {
 			r.Message = strings.Replace(r.Message, "memory that is not there", "memory "+where, 1)
 		}
 	}
-	if p.probe != 0 {
+	if p.Probe != 0 {
 		r.Message += "; this was a repetition with other values in its outputs, so it reads one before it has written it"
 		r.Hint = "give that argument with add_inout (pl.InOut in the DSL)"
 	}
@@ -106,7 +108,7 @@ func (d *death) ofKernel(r *diag.Diagnostic, how string) {
 		return
 	}
 	for _, k := range d.engine.Kernels {
-		if int64(k.ID)+1 == p.kernel.Load() {
+		if int64(k.ID)+1 == p.Kernel.Load() {
 			r.WithRelated(diag.Span{File: k.Source}, "in the kernel")
 		}
 	}
@@ -119,22 +121,22 @@ func (d *death) line() diag.Span {
 		return diag.Span{}
 	}
 	pc, _ := strconv.ParseUint(m.pc, 16, 64) // hex digits, by the pattern
-	if code := uint64(d.progress.running().code.Load()); code != 0 {
+	if code := uint64(d.progress.Running().Code.Load()); code != 0 {
 		for _, k := range d.engine.Kernels {
-			if int64(k.ID)+1 != d.progress.running().kernel.Load() {
+			if int64(k.ID)+1 != d.progress.Running().Kernel.Load() {
 				continue
 			}
-			if file, line := sourceLine(k.Object, kernelSymbol, pc-code); line > 0 {
+			if file, line := debuginfo.SourceLine(k.Object, protocol.KernelSymbol, pc-code); line > 0 {
 				return diag.Span{File: file, Line: line, Col: 1}
 			}
 		}
 		return diag.Span{}
 	}
-	file, line := sourceLine(d.engine.Object, "pto_run", pc-uint64(d.progress.run.Load()))
+	file, line := debuginfo.SourceLine(d.engine.Object, "pto_run", pc-uint64(d.progress.Run.Load()))
 	if line == 0 {
 		return diag.Span{}
 	}
-	if s, ok := place(d.engine.Lines, line); ok && file == d.engine.Source {
+	if s, ok := protocol.Place(d.engine.Lines, line); ok && file == d.engine.Source {
 		return s
 	}
 	return diag.Span{File: file, Line: line, Col: 1}
@@ -142,7 +144,7 @@ func (d *death) line() diag.Span {
 
 // kernel is the name of the kernel that ran.
 func (d *death) kernel() string {
-	id := d.progress.running().kernel.Load() - 1
+	id := d.progress.Running().Kernel.Load() - 1
 	if names := exec.KernelNames(d.job.Plan.Kernels); id >= 0 && int(id) < len(names) {
 		return names[id]
 	}
@@ -204,7 +206,7 @@ func (d *death) signal(name string, addr uint64, before string) string {
 	switch name {
 	case "SIGSEGV", "SIGBUS":
 		const page, room = 4096, 64 << 10
-		stack := uint64(d.progress.stack.Load())
+		stack := uint64(d.progress.Stack.Load())
 		var limit syscall.Rlimit
 		if syscall.Getrlimit(syscall.RLIMIT_STACK, &limit) != nil || limit.Cur > 1<<30 {
 			limit.Cur = 8 << 20

@@ -16,6 +16,7 @@ import (
 	"github.com/ptobuild/ptobuild/ir/plan"
 	"github.com/ptobuild/ptobuild/runtime/exec"
 	"github.com/ptobuild/ptobuild/runtime/kernels"
+	"github.com/ptobuild/ptobuild/runtime/native/protocol"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
@@ -149,8 +150,8 @@ func TestExternalKernelFailures(t *testing.T) {
 		{"abort", "(void)p; abort();", CodeCrash, "kernel 'bad' of task 0, block 0 of 1, died of SIGABRT", false},
 		{"exit", "(void)p; exit(0);", CodeCrash, "kernel 'bad' of task 0, block 0 of 1, ended the process: it called exit(0)", false},
 		{"endless", "for (;;) *(volatile float*)p = 1;", CodeHang, "kernel 'bad' of task 0, block 0 of 1, did not end within 300ms", false},
-		{"exception", "(void)p;\n «» throw std::runtime_error(\"odd shape\");", CodeException, "a C++ exception left it: odd shape", true},
-		{"other", "(void)p;\n «» throw 3;", CodeException, "a C++ exception left it", true},
+		{"exception", "(void)p;\n «» throw std::runtime_error(\"odd shape\");", protocol.CodeException, "a C++ exception left it: odd shape", true},
+		{"other", "(void)p;\n «» throw 3;", protocol.CodeException, "a C++ exception left it", true},
 	}
 	src := "#include <stdexcept>\n#include <stdlib.h>\n#include \"tensor.h\"\n"
 	lines := make([]int32, len(cases))
@@ -193,7 +194,7 @@ func TestExternalKernelWritesInput(t *testing.T) {
 	job := callsOnly(tiles(2), nil)
 	job.Plan.Kernels = table
 	ds := runOK(t, e, job)[0].Diags
-	if len(ds) != 1 || ds[0].Code != CodeInputWritten || !strings.Contains(ds[0].Message, "writes to argument 0") || !strings.Contains(ds[0].Message, "element 18") || ds[0].Span.Line != 9 {
+	if len(ds) != 1 || ds[0].Code != protocol.CodeInputWritten || !strings.Contains(ds[0].Message, "writes to argument 0") || !strings.Contains(ds[0].Message, "element 18") || ds[0].Span.Line != 9 {
 		t.Errorf("%v", ds)
 	}
 }
@@ -293,7 +294,7 @@ func TestKernelLoadReports(t *testing.T) {
 	job.Plan.Kernels = []plan.Kernel{{Name: "k", External: &ir.External{Source: "k.cpp"}}}
 	_, err := e.Run(context.Background(), job)
 	var d *diag.Diagnostic
-	if !errors.As(err, &d) || d.Code != CodeLoad || d.Span.File != "k.cpp" || strings.Contains(d.Message, "/tmp") {
+	if !errors.As(err, &d) || d.Code != protocol.CodeLoad || d.Span.File != "k.cpp" || strings.Contains(d.Message, "/tmp") {
 		t.Errorf("%v", err)
 	}
 }

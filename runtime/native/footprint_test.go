@@ -3,17 +3,15 @@ package native
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
-	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ir/plan"
 	"github.com/ptobuild/ptobuild/runtime/check"
 	"github.com/ptobuild/ptobuild/runtime/exec"
 	"github.com/ptobuild/ptobuild/runtime/kernels"
+	"github.com/ptobuild/ptobuild/runtime/native/protocol"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
@@ -30,10 +28,10 @@ var footprints = []struct {
 	{name: "one element too many in a fresh buffer", form: 1, body: "copy(in, out);\n out.data<float>()[256] = 2;", code: CodeCrash, text: "it used memory beyond the end of argument 1", line: 2},
 	{name: "far after a fresh buffer", form: 1, body: "copy(in, out);\n out.data<float>()[300] = 1;", code: CodeCrash, text: "it used memory beyond the end of argument 1", line: 2},
 	{name: "a read past the end of a fresh buffer", form: 5, body: "copy(in, out);\n out.data<float>()[1] = in.data<float>()[256];", code: CodeCrash, text: "it used memory beyond the end of argument 0", line: 2},
-	{name: "after a fresh buffer of some bytes", form: 6, body: "out.data<float>()[5] = 1;", code: CodeStray, text: "right after the end of argument 1 (fp32 of [5])"},
-	{name: "before a fresh buffer", form: 6, body: "out.data<float>()[-100] = 1;", code: CodeStray, text: "400 bytes before the start of argument 1 (fp32 of [5])"},
+	{name: "after a fresh buffer of some bytes", form: 6, body: "out.data<float>()[5] = 1;", code: protocol.CodeStray, text: "right after the end of argument 1 (fp32 of [5])"},
+	{name: "before a fresh buffer", form: 6, body: "out.data<float>()[-100] = 1;", code: protocol.CodeStray, text: "400 bytes before the start of argument 1 (fp32 of [5])"},
 	{name: "two windows of a fresh buffer", form: 7, body: "copy(in, out); for (int i = 0; i < 8; ++i) if (more.at<float>(i, 0) != in.at<float>(i, 0)) __builtin_trap();"},
-	{name: "before an output", form: 2, body: "copy(in, out); out.data<float>()[8] = 1;", code: CodeStray, text: "between the rows of argument 1, 32 bytes after its start (fp32 of [16 8])"},
+	{name: "before an output", form: 2, body: "copy(in, out); out.data<float>()[8] = 1;", code: protocol.CodeStray, text: "between the rows of argument 1, 32 bytes after its start (fp32 of [16 8])"},
 	{name: "past the end of an entry tensor", body: "copy(in, out);\n out.data<float>()[256] = 1;", code: CodeCrash, text: "it used memory beyond the end of argument 1", line: 2},
 	{name: "before the start of an entry tensor", body: "out.data<float>()[0] = 0;\n for (int i = 0; i > -2000; --i)\n out.data<float>()[0] += in.data<float>()[i];", code: CodeCrash, text: "it used memory before the start of argument 0", line: 3},
 	{name: "a read past the end", body: "copy(in, out);\n out.data<float>()[0] = in.data<float>()[256];", code: CodeCrash, text: "it used memory beyond the end of argument 0", line: 2},
@@ -42,7 +40,7 @@ var footprints = []struct {
 	{name: "an index from an output", body: "copy(in, out); out.data<float>()[0] = in.data<float>()[static_cast<int>(out.data<float>()[0]) & 255];"},
 	{name: "an output that is never written", form: 3, body: "copy(in, out);", code: check.CodeDirection, text: "kernel 'k' never wrote argument 2"},
 	{name: "an output that is written with what it holds", form: 3, body: "copy(in, out); for (int i = 0; i < 256; ++i) more.data<uint32_t>()[i] = 0xFDFDFDFDu;"},
-	{name: "an input is written", body: "copy(in, out); in.data<float>()[18] = 7;", code: CodeInputWritten, text: "writes to argument 0, which the task gives as an input (element 18 after its first)"},
+	{name: "an input is written", body: "copy(in, out); in.data<float>()[18] = 7;", code: protocol.CodeInputWritten, text: "writes to argument 0, which the task gives as an input (element 18 after its first)"},
 	{name: "an input that nothing has written", form: 5, body: "copy(in, out);", code: kernels.CodeUnwritten, text: "kernel 'k' gets argument 0 as an input, but nothing has written any of it"},
 	{name: "in place", form: 4, body: "for (int i = 0; i < 256; ++i) out.data<float>()[i] = 2 * in.data<float>()[i];"},
 	{name: "a result of its own mind", body: "static float calls = 0; calls += 1; for (int i = 0; i < 256; ++i) out.data<float>()[i] = calls;"},
@@ -109,40 +107,5 @@ void aicpu_orchestration_entry(const L2TaskArgs& args) {
 				t.Errorf("the kernel died at %v, want line %d", ds[0].Related, lines[i])
 			}
 		})
-	}
-}
-
-// The run of neighbours that holds an address, against a list of all elements.
-func TestRunEnd(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 300 {
-		x := sim.Tensor{DType: ir.FP32, Addr: 4096, Start: uint64(rng.IntN(4)), Shape: []uint32{1 + rng.Uint32N(3), 1 + rng.Uint32N(3), 1 + rng.Uint32N(4)}}
-		inner := 1 + rng.Uint32N(2)
-		mid := inner*x.Shape[2] + rng.Uint32N(2)
-		x.Strides = []uint32{mid*x.Shape[1] + rng.Uint32N(2), mid, inner}
-		if rng.IntN(2) == 0 {
-			x.Shape[0], x.Shape[2] = x.Shape[2], x.Shape[0]
-			x.Strides[0], x.Strides[2] = x.Strides[2], x.Strides[0]
-		}
-		var elements []uint64
-		for i := range x.Shape[0] {
-			for j := range x.Shape[1] {
-				for k := range x.Shape[2] {
-					elements = append(elements, x.Addr+4*(x.Start+uint64(i*x.Strides[0]+j*x.Strides[1]+k*x.Strides[2])))
-				}
-			}
-		}
-		lo, hi := x.Bytes()
-		for addr := lo - 4; addr < hi+4; addr++ {
-			end := runEnd(&x, addr)
-			if in := slices.Contains(elements, addr&^3); in != (end > addr) {
-				t.Fatalf("%+v: %d in: %v, end %d", x, addr, in, end)
-			}
-			for a := addr &^ 3; a < end; a += 4 {
-				if !slices.Contains(elements, a) {
-					t.Fatalf("%+v: the run of %d ends at %d, but %d is no element", x, addr, end, a)
-				}
-			}
-		}
 	}
 }

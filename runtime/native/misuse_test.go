@@ -14,6 +14,7 @@ import (
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir/plan"
 	"github.com/ptobuild/ptobuild/runtime/exec"
+	"github.com/ptobuild/ptobuild/runtime/native/protocol"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
@@ -52,8 +53,8 @@ var misuses = []struct {
 	{name: "two outputs of 16 floats", body: "uint32_t s[1] = {16}; TensorCreateInfo ci(s, 1); Arg a; a.add_output(ci, ci); auto o = rt_submit_aiv_task(0, a);\n" +
 		"const Tensor &p = o.get_ref(0), &q = o.get_ref(1); LOG_INFO(\"%d apart, %d and %d bytes\", int(q.buffer.addr - p.buffer.addr), int(p.buffer.size), int(q.buffer.size));", prints: "1024 apart, 1024 and 1024 bytes"},
 	{name: "null dependencies", body: "Arg a; a.add_inout(x);\n «» a.set_dependencies(nullptr, 2);\n rt_submit_aiv_task(0, a);", code: "PTO-R002", message: "null array"},
-	{name: "wild dependencies", body: "Arg a; a.add_inout(x); a.set_dependencies(reinterpret_cast<PTO2TaskId*>(0x10000000000), 2);\n «» rt_submit_aiv_task(0, a);", code: CodePointer, message: "memory that is not there"},
-	{name: "null tensor", body: "Arg a; Tensor* t = nullptr; asm(\"\" : \"+r\"(t)); a.add_inout(*t);\n «» rt_submit_aiv_task(0, a);", code: CodePointer, message: "memory that is not there"},
+	{name: "wild dependencies", body: "Arg a; a.add_inout(x); a.set_dependencies(reinterpret_cast<PTO2TaskId*>(0x10000000000), 2);\n «» rt_submit_aiv_task(0, a);", code: protocol.CodePointer, message: "memory that is not there"},
+	{name: "null tensor", body: "Arg a; Tensor* t = nullptr; asm(\"\" : \"+r\"(t)); a.add_inout(*t);\n «» rt_submit_aiv_task(0, a);", code: protocol.CodePointer, message: "memory that is not there"},
 	{name: "too many add_dep", body: "ArgWithDeps<2> a; a.add_inout(x); PTO2TaskId id = PTO2TaskId::make(0, 0); a.add_dep(id, id, id);\n «» rt_submit_aiv_task(0, a);", code: "PTO-R002", message: "more dependencies than the builder holds"},
 	{name: "54 timing slot 16", body: "Arg a; a.add_inout(x);\n «» a.set_task_timing_slot(16);\n rt_submit_aiv_task(0, a);", code: "PTO-R020", hint: "0 to 15"},
 	{name: "dump of a stranger", body: "Arg a; a.add_inout(x); a.dump(y);\n «» rt_submit_aiv_task(0, a);", code: "PTO-R002", message: "not an argument"},
@@ -82,19 +83,19 @@ var misuses = []struct {
 	{name: "33 depth 70", body: "for (int i = 0; i < 70; ++i)\n «» rt_scope_begin();", code: "PTO-R013", message: "64 nested scopes"},
 	{name: "extra rt_scope_end", body: "rt_scope_begin(); rt_scope_end();\n «» rt_scope_end();", code: "PTO-R014", message: "scope end without a scope begin"},
 	{name: "scope left open", body: "«» rt_scope_begin(PTO2ScopeMode::MANUAL);", code: "PTO-R014", message: "still open"},
-	{name: "std exception", body: "std::vector<int> v(3);\n rt_available_aiv_count();\n «» v.at(x.ndims + 3);", code: CodeException, message: "vector::_M_range_check", hint: "rt_report_fatal"},
-	{name: "other exception", body: "PTO2_SCOPE() {\n rt_available_aiv_count();\n «» throw 3; }", code: CodeException, message: "an exception left"},
+	{name: "std exception", body: "std::vector<int> v(3);\n rt_available_aiv_count();\n «» v.at(x.ndims + 3);", code: protocol.CodeException, message: "vector::_M_range_check", hint: "rt_report_fatal"},
+	{name: "other exception", body: "PTO2_SCOPE() {\n rt_available_aiv_count();\n «» throw 3; }", code: protocol.CodeException, message: "an exception left"},
 	{name: "caught exception", body: "try { PTO2_SCOPE() { throw std::runtime_error(\"mine\"); } } catch (const std::exception& e) { LOG_INFO(\"caught %s\", e.what()); Arg a; rt_submit_dummy_task(a); }", prints: "info: caught mine"},
 	{name: "60 kernel id unknown", body: "Arg a; a.add_inout(x);\n «» rt_submit_aiv_task(9, a);", code: "PTO-R003", message: "kernel id 9"},
 	{name: "56 index out of range", body: "uint32_t i[2] = {3, 16};\n «» get_tensor_data<float>(x, 2, i);", code: "PTO-R017", message: "index 16"},
 	{name: "56 too few indices", body: "uint32_t i[1] = {3};\n «» set_tensor_data<float>(x, 1, i, 1.0f);", code: "PTO-R017", message: "1 indices"},
 	{name: "59 nothing to do", body: "Arg a; rt_submit_dummy_task(a);"},
-	{name: "entry tensor 5", body: "«» args.tensor(5).ref();", code: CodeArgument, message: "tensor(5) of an orchestration that got 2 tensors"},
-	{name: "entry scalar 5", body: "«» args.scalar(5);", code: CodeArgument, message: "scalar(5)"},
+	{name: "entry tensor 5", body: "«» args.tensor(5).ref();", code: protocol.CodeArgument, message: "tensor(5) of an orchestration that got 2 tensors"},
+	{name: "entry scalar 5", body: "«» args.scalar(5);", code: protocol.CodeArgument, message: "scalar(5)"},
 	{name: "allocation of nothing", body: "Arg a;\n «» alloc_tensors(a);", code: "PTO-R018"},
 	{name: "41 allocation of 33", body: "uint32_t s[1] = {4}; std::vector<TensorCreateInfo> v(33, TensorCreateInfo(s, 1));\n «» alloc_tensors(v.data(), 33);", code: "PTO-R018", message: "33 buffers"},
 	{name: "42 allocation with a scalar", body: "uint32_t s[1] = {4}; TensorCreateInfo ci(s, 1); Arg a; a.add_output(ci); a.add_scalar(1);\n «» alloc_tensors(a);", code: "PTO-R018"},
-	{name: "assertion", body: "«» always_assert(x.ndims == 3);", code: CodeAssertion, message: "x.ndims == 3"},
+	{name: "assertion", body: "«» always_assert(x.ndims == 3);", code: protocol.CodeAssertion, message: "x.ndims == 3"},
 	{name: "crash after a fatal error", body: "uint32_t s[1] = {4}; TensorCreateInfo ci(s, 1);\n «» auto o = alloc_tensors(ci); volatile uint32_t n = o.get_ref(3).shapes[0];\n volatile uint32_t r = 7 / n; (void)r;",
 		code: "PTO-R029", message: "get_ref(3)"},
 
@@ -222,7 +223,7 @@ func Test63Hang(t *testing.T) {
 		"loop":                   {"Arg a;\n a.add_inout(args.tensor(0));\n rt_submit_aiv_task(0, a);\n for (volatile int i = 0; i >= 0; i = 0) {}\n}", "did not end within 300ms, after rt_submit_aiv_task (fifo order)", 6, CodeHang},
 		"before any call":        {"(void)args; for (volatile int i = 0; i >= 0; i = 0) {}\n}", "before it made its first runtime call", 0, CodeHang},
 		"kernel":                 {"Arg a;\n a.add_inout(args.tensor(0));\n rt_submit_aiv_task(1, a);\n get_tensor_data<float>(args.tensor(0), 0, nullptr);\n}", "kernel 'endless' of task 0, block 0 of 1, did not end within 300ms (fifo order)", 6, CodeHang},
-		"after a fatal error":    {"always_assert(args.tensor(0).ndims == 9); while (rt_available_aiv_count() > 0) {}\n}", "assertion failed", 4, CodeAssertion},
+		"after a fatal error":    {"always_assert(args.tensor(0).ndims == 9); while (rt_available_aiv_count() > 0) {}\n}", "assertion failed", 4, protocol.CodeAssertion},
 		"static constructor":     {"(void)args;\n}\nstatic int forever() { for (volatile int i = 0; i >= 0; i = 0) {} return 1; }\nint never = forever();", "outside of its entry function", 0, CodeHang},
 		"crash in a constructor": {"(void)args;\n}\nstatic int crash() { volatile int* volatile p = nullptr; return *p; }\nint never = crash();", "null pointer (address 0x0), outside of its entry function", 0, CodeCrash},
 	} {

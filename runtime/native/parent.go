@@ -12,6 +12,7 @@ import (
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ops"
 	"github.com/ptobuild/ptobuild/runtime/exec"
+	"github.com/ptobuild/ptobuild/runtime/native/protocol"
 	"github.com/ptobuild/ptobuild/runtime/trace"
 )
 
@@ -49,10 +50,10 @@ func (e *Engine) run(ctx context.Context, job *exec.Job, inspect *Inspection) ([
 	if err != nil {
 		return nil, nil, err
 	}
-	req := request{Object: object, Source: e.Source, Lines: e.Lines, Program: prog, Kernels: job.Plan.Kernels, Tensors: job.Tensors,
+	req := protocol.Request{Object: object, Source: e.Source, Lines: e.Lines, Program: prog, Kernels: job.Plan.Kernels, Tensors: job.Tensors,
 		Scalars: job.Scalars, Schedules: job.Schedules, Machine: job.Machine, Foreign: foreignOps(e.Ops), Inspect: inspect, Forget: e.Forget, Probe: e.Probe}
 	for _, k := range e.Kernels {
-		f := externalFile{ID: k.ID, Path: filepath.Join(dir, fmt.Sprintf("kernel%d.so", k.ID)), Source: k.Source}
+		f := protocol.ExternalFile{ID: k.ID, Path: filepath.Join(dir, fmt.Sprintf("kernel%d.so", k.ID)), Source: k.Source}
 		if err := os.WriteFile(f.Path, k.Object, 0o700); err != nil {
 			return nil, nil, err
 		}
@@ -74,7 +75,7 @@ func (e *Engine) run(ctx context.Context, job *exec.Job, inspect *Inspection) ([
 }
 
 // child runs one child process to its end and returns a result for every schedule.
-func (e *Engine) child(ctx context.Context, job *exec.Job, req *request) ([]*result, error) {
+func (e *Engine) child(ctx context.Context, job *exec.Job, req *protocol.Request) ([]result, error) {
 	timeout := job.Timeout
 	if timeout == 0 {
 		timeout = exec.DefaultTimeout
@@ -92,18 +93,25 @@ func (e *Engine) child(ctx context.Context, job *exec.Job, req *request) ([]*res
 	c.send(req, e.Output)
 	stop := context.AfterFunc(ctx, c.kill)
 	defer stop()
-	results, fatal, err := receive(c.response, len(req.Schedules))
-	if err != nil {
+	var results []result
+	var fatal *diag.Diagnostic
+	ours := c.ours()
+	if ours {
+		results, fatal, err = receive(c.response, len(req.Schedules))
+	}
+	if !ours || err != nil {
 		c.kill() // nobody reads the rest
 	}
 	waitErr := c.wait()
 	switch {
 	case err != nil:
 		return nil, err
+	case !ours && ctx.Err() == nil:
+		return nil, otherVersion(c.cmd.Path)
 	case len(results) == len(req.Schedules):
 		return results, nil
 	}
-	d := death{engine: e, job: job, progress: c.progress.progress, output: c.output.last(), err: waitErr, timeout: timeout}
+	d := death{engine: e, job: job, progress: c.progress.Progress, output: c.output.last(), err: waitErr, timeout: timeout}
 	if cause := context.Cause(ctx); cause != nil {
 		if !errors.Is(cause, errHang) {
 			return nil, cause
@@ -115,13 +123,19 @@ func (e *Engine) child(ctx context.Context, job *exec.Job, req *request) ([]*res
 
 var errHang = errors.New("timeout")
 
+// result is that of one schedule with the whole trace.
+type result struct {
+	*protocol.Result
+	trace *trace.Log
+}
+
 // receive reads the answer up to its end, to the death of the child or to the deadline. fatal is the error that the schedule without a result had
 // latched. Traces are checked as they come, while the child goes on.
-func receive(r io.Reader, want int) (results []*result, fatal *diag.Diagnostic, err error) {
+func receive(r io.Reader, want int) (results []result, fatal *diag.Diagnostic, err error) {
 	read := new(trace.Reading) // of the schedule that runs
 	for len(results) < want && err == nil {
-		var m message
-		if readMessage(r, &m) != nil {
+		var m protocol.Message
+		if protocol.Read(r, &m) != nil {
 			return results, fatal, nil // Wait knows more
 		}
 		switch {
@@ -131,14 +145,13 @@ func receive(r io.Reader, want int) (results []*result, fatal *diag.Diagnostic, 
 			fatal = m.Fatal
 		case m.Result != nil:
 			err = read.Add(m.Result.Trace...)
-			m.Result.trace = read.Log()
-			results, fatal, read = append(results, m.Result), nil, new(trace.Reading)
+			results, fatal, read = append(results, result{m.Result, read.Log()}), nil, new(trace.Reading)
 		default:
 			err = read.Add(m.Trace)
 		}
 	}
 	if err != nil {
-		return nil, nil, diag.Errorf(CodeProtocol, diag.Span{}, "reading the trace of the compiled run: %v", err)
+		return nil, nil, diag.Errorf(protocol.CodeProtocol, diag.Span{}, "reading the trace of the compiled run: %v", err)
 	}
 	return results, nil, nil
 }

@@ -20,22 +20,18 @@ import (
 	"github.com/ptobuild/ptobuild/ops"
 	"github.com/ptobuild/ptobuild/passes"
 	"github.com/ptobuild/ptobuild/runtime/exec"
-	"github.com/ptobuild/ptobuild/runtime/kernels"
+	"github.com/ptobuild/ptobuild/runtime/native/host"
+	"github.com/ptobuild/ptobuild/runtime/native/protocol"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 	"github.com/ptobuild/ptobuild/runtime/trace"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected traces")
 
-// The test binary is its own child. Programs without functions run no kernels: their tests are about the calls.
+// The test binary is its own child.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == ChildArg {
-		childMain(func(p *ir.Program, table []plan.Kernel, reg *ops.Registry) sim.KernelRunner {
-			if len(p.Funcs) == 0 {
-				return nil
-			}
-			return kernels.New(p, reg).Runner(table)
-		})
+	if len(os.Args) > 1 && os.Args[1] == protocol.Arg {
+		host.Main()
 	}
 	flag.Parse()
 	os.Exit(m.Run())
@@ -248,7 +244,7 @@ void aicpu_orchestration_entry(const ChipStorageTaskArgs& args) {
 }
 `
 	e := engineFor(t, "o.cpp", src)
-	e.Lines = []LineSpan{{4, 6, diag.Span{File: "p.py", Line: 40, Col: 9}}, {7, 8, diag.Span{File: "p.py", Line: 41, Col: 9}}}
+	e.Lines = []LineSpan{{First: 4, Last: 6, Span: diag.Span{File: "p.py", Line: 40, Col: 9}}, {First: 7, Last: 8, Span: diag.Span{File: "p.py", Line: 41, Col: 9}}}
 	results, err := e.Run(context.Background(), callsOnly(tiles(1), nil, "k"))
 	if err != nil {
 		t.Fatal(err)
@@ -295,7 +291,7 @@ func TestCompilerReports(t *testing.T) {
 // Objects that are none, or not ours.
 func TestLoadReports(t *testing.T) {
 	e := &Engine{Children: children(t), Object: []byte("no object"), Source: "o.cpp"}
-	if _, err := e.Run(context.Background(), callsOnly(nil, nil)); diag.AsList(err, "")[0].Code != CodeLoad || strings.Contains(err.Error(), "/tmp") {
+	if _, err := e.Run(context.Background(), callsOnly(nil, nil)); diag.AsList(err, "")[0].Code != protocol.CodeLoad || strings.Contains(err.Error(), "/tmp") {
 		t.Errorf("no object: %v", err)
 	}
 	tc, err := toolchain()
@@ -307,7 +303,7 @@ func TestLoadReports(t *testing.T) {
 		t.Fatal(err)
 	}
 	e = &Engine{Children: children(t), Object: object, Source: "o.cpp"}
-	if _, err := e.Run(context.Background(), callsOnly(nil, nil)); diag.AsList(err, "")[0].Code != CodeLoad || !strings.Contains(err.Error(), "pto_bind") {
+	if _, err := e.Run(context.Background(), callsOnly(nil, nil)); diag.AsList(err, "")[0].Code != protocol.CodeLoad || !strings.Contains(err.Error(), "pto_bind") {
 		t.Errorf("without the header: %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package native
+package host
 
 import (
 	"bytes"
@@ -58,7 +58,7 @@ func (x *externals) unwritten(c *sim.KernelCall) {
 		if a.Tag != sim.Input || len(now) == 0 || a.Tensor.DType.Bytes() < 2 || len(bytes.TrimLeft(now, string([]byte{sim.Poison}))) > 0 {
 			continue // bytes hold the pattern too often to tell
 		}
-		d := diag.Warningf(kernels.CodeUnwritten, c.Site, "kernel '%s' gets %s as an input, but nothing has written any of it", x.name(int(c.Kernel)), x.params.of(int(c.Kernel), i)).
+		d := diag.Warningf(kernels.CodeUnwritten, c.Site, "kernel '%s' gets %s as an input, but nothing has written any of it", x.name(int(c.Kernel)), x.params.Of(int(c.Kernel), i)).
 			WithHint("let a task write it before, or give it an initial value; in a MANUAL scope, wait for the writer with set_dependencies")
 		if made := c.MadeAt(i); made.IsValid() {
 			d.WithRelated(made, "the buffer is made here")
@@ -73,7 +73,7 @@ func isOutput(a *sim.Arg) bool { return a.Tag == sim.Output || a.Tag == sim.Outp
 func (x *externals) probe(c *sim.KernelCall, h *kernelHabits, run func()) {
 	f := &x.foot
 	x.after = f.copy(x.after)
-	x.p.probe = 1
+	x.p.Probe = 1
 	for i := range min(len(h.args), len(c.Args)) {
 		if !aloneOutput(c, i) {
 			continue
@@ -94,7 +94,7 @@ func (x *externals) probe(c *sim.KernelCall, h *kernelHabits, run func()) {
 			h.args[i].reads = !f.depends(x.after, f.before)
 		}
 	}
-	x.p.probe = 0
+	x.p.Probe = 0
 	f.restore(x.after)
 }
 
@@ -134,10 +134,10 @@ func (x *externals) reports() (l diag.List) {
 		for i, a := range h.args {
 			switch {
 			case a.output && a.reads && a.wrote:
-				l.Add(diag.Warningf(check.CodeDirection, h.site, "kernel '%s' reads %s before it has written it, but task %d, for one, gives it as an output: with other values in it, the kernel gave another result", name, x.params.of(int(id), i), h.task).
+				l.Add(diag.Warningf(check.CodeDirection, h.site, "kernel '%s' reads %s before it has written it, but task %d, for one, gives it as an output: with other values in it, the kernel gave another result", name, x.params.Of(int(id), i), h.task).
 					WithHint("give it with add_inout (pl.InOut in the DSL): an output does not wait for earlier writers"))
 			case a.output && !a.wrote && others && !h.mixed:
-				l.Add(diag.Warningf(check.CodeDirection, h.site, "kernel '%s' never wrote %s, which task %d, for one, gives as an output", name, x.params.of(int(id), i), h.task).
+				l.Add(diag.Warningf(check.CodeDirection, h.site, "kernel '%s' never wrote %s, which task %d, for one, gives as an output", name, x.params.Of(int(id), i), h.task).
 					WithHint("write the result into it, or give it as an input: later readers wait for this kernel and get what was there before"))
 			}
 		}

@@ -1,4 +1,4 @@
-package native
+package host
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/runtime/exec"
+	"github.com/ptobuild/ptobuild/runtime/native/protocol"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
@@ -21,9 +22,9 @@ type externals struct {
 	funcs   map[int32]uintptr // pto_kernel of each C++ kernel
 	loaded  map[int32]loadedKernel
 	names   []string
-	params  argNames
-	p       *kernelProgress // these kernels run on one thread
-	effects [][]exec.Write  // of the schedule that runs, call by call
+	params  protocol.ArgNames
+	p       *protocol.KernelProgress // these kernels run on one thread
+	effects [][]exec.Write           // of the schedule that runs, call by call
 
 	args    [kernelArgs]int64
 	handles [sim.MaxTensors]cTensor
@@ -50,7 +51,6 @@ const (
 	kernelArgs    = 50
 	localArg      = 48
 	globalArg     = 49
-	kernelSymbol  = "pto_kernel"
 	kernelOK      = 0
 	kernelThrew   = 1 // with a text
 	objectHint    = "it must be a shared object for this machine that needs no symbols of others"
@@ -69,8 +69,8 @@ type globalContext struct {
 }
 
 // loadKernels loads the C++ kernels of a request.
-func loadKernels(req *request, prog *ir.Program, p *progress, inner sim.KernelRunner) (*externals, *diag.Diagnostic) {
-	x := &externals{inner: inner, funcs: map[int32]uintptr{}, loaded: map[int32]loadedKernel{}, names: exec.KernelNames(req.Kernels), params: exec.KernelParams(prog, req.Kernels), p: &p.kernels[0], habits: map[int32]*kernelHabits{}, forget: req.Forget}
+func loadKernels(req *protocol.Request, prog *ir.Program, p *protocol.Progress, inner sim.KernelRunner) (*externals, *diag.Diagnostic) {
+	x := &externals{inner: inner, funcs: map[int32]uintptr{}, loaded: map[int32]loadedKernel{}, names: exec.KernelNames(req.Kernels), params: exec.KernelParams(prog, req.Kernels), p: &p.Kernels[0], habits: map[int32]*kernelHabits{}, forget: req.Forget}
 	x.args[localArg] = int64(uintptr(unsafe.Pointer(&x.local)))
 	x.args[globalArg] = int64(uintptr(unsafe.Pointer(&x.global)))
 	for i := range x.handles {
@@ -79,11 +79,11 @@ func loadKernels(req *request, prog *ir.Program, p *progress, inner sim.KernelRu
 	for _, k := range req.External {
 		h, err := purego.Dlopen(k.Path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 		if err != nil {
-			return nil, diag.Errorf(CodeLoad, diag.Span{File: k.Source}, "loading kernel '%s': %s", x.name(k.ID), strings.ReplaceAll(err.Error(), k.Path+": ", "")).WithHint(objectHint)
+			return nil, diag.Errorf(protocol.CodeLoad, diag.Span{File: k.Source}, "loading kernel '%s': %s", x.name(k.ID), strings.ReplaceAll(err.Error(), k.Path+": ", "")).WithHint(objectHint)
 		}
-		f, err := purego.Dlsym(h, kernelSymbol)
+		f, err := purego.Dlsym(h, protocol.KernelSymbol)
 		if err != nil {
-			return nil, diag.Errorf(CodeLoad, diag.Span{File: k.Source}, "the compiled kernel '%s' has no %s", x.name(k.ID), kernelSymbol).WithHint(objectHint)
+			return nil, diag.Errorf(protocol.CodeLoad, diag.Span{File: k.Source}, "the compiled kernel '%s' has no %s", x.name(k.ID), protocol.KernelSymbol).WithHint(objectHint)
 		}
 		x.funcs[int32(k.ID)], x.loaded[int32(k.ID)] = f, loadedKernel{h, k.Path}
 	}
@@ -95,17 +95,6 @@ func (x *externals) name(id int) string {
 		return x.names[id]
 	}
 	return fmt.Sprint("#", id)
-}
-
-// argNames are the names of the tensor parameters of each kernel that declares them.
-type argNames [][]string
-
-// of is an argument in a report: "argument 1 (scale)", or "argument 1".
-func (n argNames) of(kernel, arg int) string {
-	if kernel < len(n) && arg < len(n[kernel]) {
-		return fmt.Sprintf("argument %d (%s)", arg, n[kernel][arg])
-	}
-	return fmt.Sprint("argument ", arg)
 }
 
 // Run implements sim.KernelRunner.
@@ -129,7 +118,7 @@ func (x *externals) RunCluster(m *sim.Memory, calls []sim.KernelCall) error {
 		return cluster.RunCluster(m, calls)
 	}
 	for i := range calls {
-		x.p.enter(&calls[i])
+		x.p.Enter(&calls[i])
 		if err := x.Run(m, &calls[i]); err != nil {
 			return err
 		}
@@ -155,14 +144,14 @@ func (x *externals) call(f uintptr, m *sim.Memory, c *sim.KernelCall) error {
 	if x.first {
 		x.unwritten(c)
 	}
-	x.p.arguments(c, &x.guard.moved)
+	x.p.Arguments(c, &x.guard.moved)
 	x.text[0] = 0
 	how := uintptr(0)
 	run := func() {
 		x.guard.enter()
-		x.p.code.Store(int64(f))
+		x.p.Code.Store(int64(f))
 		how, _, _ = purego.SyscallN(f, uintptr(unsafe.Pointer(&x.args)), uintptr(unsafe.Pointer(&x.text)), unsafe.Sizeof(x.text))
-		x.p.code.Store(0)
+		x.p.Code.Store(0)
 		x.guard.leave()
 	}
 	run()
@@ -180,18 +169,18 @@ func (x *externals) call(f uintptr, m *sim.Memory, c *sim.KernelCall) error {
 	if int32(how) == kernelThrew {
 		what += ": " + text(&x.text[0])
 	}
-	return diag.Errorf(CodeException, thrown(x.loaded[c.Kernel].handle, x.loaded[c.Kernel].path, kernelSymbol), "%s", what).WithHint("a kernel must not throw; check its arguments in the orchestration")
+	return diag.Errorf(protocol.CodeException, thrown(x.loaded[c.Kernel].handle, x.loaded[c.Kernel].path, protocol.KernelSymbol), "%s", what).WithHint("a kernel must not throw; check its arguments in the orchestration")
 }
 
 // judge looks at what a call did besides its results.
 func (x *externals) judge(c *sim.KernelCall, ws []exec.Write, run func()) error {
-	outside, input := x.foot.strays(func(arg int) string { return x.params.of(int(c.Kernel), arg) })
+	outside, input := x.foot.strays(func(arg int) string { return x.params.Of(int(c.Kernel), arg) })
 	if outside != nil {
-		return diag.Errorf(CodeStray, diag.Span{}, "it wrote outside of its arguments, %s", outside.text).
+		return diag.Errorf(protocol.CodeStray, diag.Span{}, "it wrote outside of its arguments, %s", outside.text).
 			WithHint("a task may touch the elements of its windows only: look at the kernel's bounds, and at the strides of views")
 	}
 	if input != nil {
-		c.Warn(diag.Warningf(CodeInputWritten, c.Site, "kernel '%s' writes to %s, which the task gives as an input (%s)", x.name(int(c.Kernel)), x.params.of(int(c.Kernel), input.arg), input.text).
+		c.Warn(diag.Warningf(protocol.CodeInputWritten, c.Site, "kernel '%s' writes to %s, which the task gives as an input (%s)", x.name(int(c.Kernel)), x.params.Of(int(c.Kernel), input.arg), input.text).
 			WithHint(inputReadOnly))
 	}
 	if !x.probing {

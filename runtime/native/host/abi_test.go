@@ -1,4 +1,4 @@
-package native
+package host
 
 import (
 	"fmt"
@@ -8,11 +8,15 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/ptobuild/ptobuild/runtime/include"
+	"github.com/ptobuild/ptobuild/runtime/native"
+	"github.com/ptobuild/ptobuild/runtime/native/protocol"
 )
 
 // The Go mirror of each struct must have the size and offsets that the C++ compiler gives the header's.
 func TestABI(t *testing.T) {
-	tc, err := FindToolchain("", nil)
+	tc, err := native.FindToolchain("", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +25,7 @@ func TestABI(t *testing.T) {
 	var task cTaskHeader
 	var com cCommand
 	var ch cChannel
-	var pro progress
+	var pro protocol.Progress
 	var pred cPredicate
 	want := []struct {
 		expr string
@@ -77,17 +81,17 @@ func TestABI(t *testing.T) {
 		{"offsetof(pto::Channel, next)", unsafe.Offsetof(ch.next)},
 		{"offsetof(pto::Channel, answer)", unsafe.Offsetof(ch.answer)},
 		{"sizeof(pto::Channel)", unsafe.Sizeof(ch)},
-		{"offsetof(pto::Progress, call)", unsafe.Offsetof(pro.call)},
-		{"offsetof(pto::Progress, schedule)", unsafe.Offsetof(pro.schedule)},
-		{"offsetof(pto::Progress, stack)", unsafe.Offsetof(pro.stack)},
+		{"offsetof(pto::Progress, call)", unsafe.Offsetof(pro.Call)},
+		{"offsetof(pto::Progress, schedule)", unsafe.Offsetof(pro.Schedule)},
+		{"offsetof(pto::Progress, stack)", unsafe.Offsetof(pro.Stack)},
 		{"sizeof(pto::TextPointers)", unsafe.Sizeof(cTexts{})},
 		{"static_cast<int>(pto::Op::LOG)", uintptr(opLog)},
 		{"static_cast<int>(pto::Op::SUBMIT)", uintptr(opSubmit)},
 		{"static_cast<int>(pto::Op::WRITE)", uintptr(opWrite)},
-		{"static_cast<int>(pto::LOGGING)", uintptr(callLog)},
-		{"static_cast<int>(pto::SUBMIT_DUMMY)", uintptr(callDummy)},
-		{"static_cast<int>(pto::GET_DATA)", uintptr(callRead)},
-		{"static_cast<int>(pto::SCOPE_END)", uintptr(callScopeEnd)},
+		{"static_cast<int>(pto::LOGGING)", uintptr(protocol.CallLog)},
+		{"static_cast<int>(pto::SUBMIT_DUMMY)", uintptr(protocol.CallDummy)},
+		{"static_cast<int>(pto::GET_DATA)", uintptr(protocol.CallRead)},
+		{"static_cast<int>(pto::SCOPE_END)", uintptr(protocol.CallScopeEnd)},
 		{"sizeof(pto::Predicate)", unsafe.Sizeof(pred)},
 		{"offsetof(pto::Predicate, op)", unsafe.Offsetof(pred.op)},
 		{"offsetof(pto::Predicate, target)", unsafe.Offsetof(pred.target)},
@@ -98,10 +102,8 @@ func TestABI(t *testing.T) {
 		fmt.Fprintf(&src, "static_assert(%s == %d, \"\");\n", w.expr, w.n)
 	}
 	dir := t.TempDir()
-	for _, h := range headers() {
-		if err := os.WriteFile(filepath.Join(dir, h.name), h.text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.CopyFS(dir, include.Files); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "abi.cpp"), []byte(src.String()), 0o666); err != nil {
 		t.Fatal(err)

@@ -1,11 +1,14 @@
-package native
+// Package host is the process in which compiled C++ runs: it answers one request and ends. Only cmd/ptobuild-orchestration-host links it, and tests whose binary is their
+// own host.
+//
+// host.go serves the request, bridge.go carries out the calls of the C++, external.go runs kernels that are C++, abi.go mirrors the C structs of the header.
+package host
 
 import (
 	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"unsafe"
 
@@ -13,121 +16,34 @@ import (
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
-	"github.com/ptobuild/ptobuild/ir/plan"
-	"github.com/ptobuild/ptobuild/ops"
 	"github.com/ptobuild/ptobuild/runtime/exec"
 	"github.com/ptobuild/ptobuild/runtime/kernels"
+	"github.com/ptobuild/ptobuild/runtime/native/protocol"
 	"github.com/ptobuild/ptobuild/runtime/sim"
-	"github.com/ptobuild/ptobuild/runtime/trace"
 )
 
-// ChildArg as first argument makes the tool a child: it answers one request and exits. It is no command of its own.
-const ChildArg = "__orchestration"
-
-// File descriptors of the child besides the standard ones.
-const (
-	fdRequest  = 3
-	fdResponse = 4
-	fdAsk      = 5 // see foreign.go
-	fdAnswer   = 6
-	fdProgress = 7
-)
-
-type request struct {
-	Object    string // path of the shared object
-	Source    string // name of the C++ file, as it stands in call sites
-	Lines     []LineSpan
-	Program   []byte
-	Kernels   []plan.Kernel
-	External  []externalFile
-	Tensors   []exec.Tensor
-	Scalars   []uint64
-	Schedules []exec.Schedule
-	Machine   sim.Config
-	Foreign   []foreignOp // ops that the parent evaluates
-	Inspect   *Inspection // of the first schedule; nil: none
-	Forget    bool        // what C++ kernels wrote is not asked for
-	Probe     bool        // in the first schedule, find out what C++ kernels do with their outputs
-}
-
-// externalFile is the shared object of a kernel written in C++.
-type externalFile struct {
-	ID           int
-	Path, Source string
-}
-
-// message is one part of the answer. A complete answer has a Result for every schedule, or ends with Err.
-type message struct {
-	Fatal  *diag.Diagnostic // latched in the schedule that runs; its Result follows unless the child dies
-	Trace  []byte           // a piece of the trace of the schedule that runs
-	Result *result
-	Err    *diag.Diagnostic // the request cannot be served
-}
-
-type result struct {
-	Outputs [][]byte
-	Trace   [][]byte // the pieces that were not sent before
-	Diags   diag.List
-	Tasks   int
-	Stats   sim.Stats
-	Effects [][]exec.Write
-	Found   *Findings
-
-	trace *trace.Log // of all pieces; the parent's
-}
-
-// LineSpan says which DSL place the lines First to Last of the C++ come from. Entries are in line order and do not overlap.
-type LineSpan struct {
-	First, Last int32
-	Span        diag.Span
-}
-
-// place finds the DSL place of a C++ line.
-func place(lines []LineSpan, line int32) (diag.Span, bool) {
-	i, ok := slices.BinarySearchFunc(lines, line, func(l LineSpan, line int32) int {
-		switch {
-		case l.Last < line:
-			return -1
-		case l.First > line:
-			return 1
-		}
-		return 0
-	})
-	if !ok {
-		return diag.Span{}, false
+// Main answers the request on the process's descriptors and exits.
+func Main() {
+	if len(os.Args) != 2 || os.Args[1] != protocol.Arg {
+		fmt.Fprintln(os.Stderr, "ptobuild starts this program to run compiled C++; there is nothing to do by hand.")
+		os.Exit(2)
 	}
-	return lines[i].Span, true
-}
-
-// ChildMain answers the request on the child's descriptors and exits.
-func ChildMain() {
-	childMain(func(p *ir.Program, table []plan.Kernel, reg *ops.Registry) sim.KernelRunner {
-		if len(p.Funcs) == 0 { // a hand-written orchestration: its kernels are C++, or only its calls are of interest
-			return nil
-		}
-		return kernels.New(p, reg).Runner(table)
-	})
-}
-
-// runners makes the runner of a kernel table; nil runs no kernels.
-type runners func(*ir.Program, []plan.Kernel, *ops.Registry) sim.KernelRunner
-
-func childMain(newRunner runners) {
 	runtime.LockOSThread()      // user code may keep thread-local state between calls
 	debug.SetPanicOnFault(true) // a wild pointer of user code is a report of the call that it was given to
 	lateCollection()            // the process lives for one request
-	in, out := os.NewFile(fdRequest, "request"), os.NewFile(fdResponse, "response")
-	w := messageWriter{w: out}
-	send := func(m *message) {
-		if w.write(m) != nil {
+	in, out := os.NewFile(protocol.RequestFD, "request"), os.NewFile(protocol.ResponseFD, "response")
+	w := protocol.Writer{W: out}
+	send := func(m any) {
+		if w.Write(m) != nil {
 			os.Exit(1) // the parent is gone
 		}
 	}
-	var req request
-	if err := readMessage(in, &req); err != nil {
-		send(&message{Err: diag.Errorf(CodeProtocol, diag.Span{}, "reading the request: %v", err)})
-	} else if d := serve(&req, newRunner, send); d != nil {
-		send(&message{Err: d})
+	send(&protocol.Hello{Build: protocol.Build()})
+	var req protocol.Request
+	if err := protocol.Read(in, &req); err != nil {
+		send(&protocol.Message{Err: diag.Errorf(protocol.CodeProtocol, diag.Span{}, "reading the request: %v", err)})
+	} else if d := serve(&req, func(m *protocol.Message) { send(m) }); d != nil {
+		send(&protocol.Message{Err: d})
 	}
 	os.Exit(0)
 }
@@ -138,13 +54,16 @@ func lateCollection() {
 	runtime.AddCleanup(new([16]byte), func(percent int) { debug.SetGCPercent(percent) }, 400)
 }
 
-func serve(req *request, newRunner runners, send func(*message)) *diag.Diagnostic {
+func serve(req *protocol.Request, send func(*protocol.Message)) *diag.Diagnostic {
 	prog, err := ir.Unmarshal(req.Program)
 	if err != nil {
-		return diag.Errorf(CodeProtocol, diag.Span{}, "reading the program: %v", err)
+		return diag.Errorf(protocol.CodeProtocol, diag.Span{}, "reading the program: %v", err)
 	}
-	p, _ := mapProgress(fdProgress)
-	runner := newRunner(prog, req.Kernels, childOps(req.Foreign))
+	p, _ := protocol.MapProgress(protocol.ProgressFD)
+	var runner sim.KernelRunner
+	if len(prog.Funcs) > 0 { // else a hand-written orchestration: its kernels are C++, or only its calls are of interest
+		runner = kernels.New(prog, hostOps(req.Foreign)).Runner(req.Kernels)
+	}
 	var ext *externals
 	if len(req.External) > 0 {
 		var d *diag.Diagnostic
@@ -154,10 +73,10 @@ func serve(req *request, newRunner runners, send func(*message)) *diag.Diagnosti
 		runner = ext
 	}
 	b := newBridge(req, p, runner)
-	b.onFatal = func(d *diag.Diagnostic) { send(&message{Fatal: d}) }
-	b.onTrace = func(piece []byte) { send(&message{Trace: piece}) }
+	b.onFatal = func(d *diag.Diagnostic) { send(&protocol.Message{Fatal: d}) }
+	b.onTrace = func(piece []byte) { send(&protocol.Message{Trace: piece}) }
 	for i, s := range req.Schedules {
-		b.progress.schedule.Store(int64(i))
+		b.progress.Schedule.Store(int64(i))
 		// A fresh copy for every schedule: static variables start anew.
 		obj, d := load(req.Object)
 		if d != nil {
@@ -175,7 +94,7 @@ func serve(req *request, newRunner runners, send func(*message)) *diag.Diagnosti
 			r.Effects = ext.take()
 			r.Diags.Add(ext.reports()...)
 		}
-		send(&message{Result: r})
+		send(&protocol.Message{Result: r})
 		obj.unload()
 	}
 	return nil
@@ -187,7 +106,7 @@ type object struct{ handle, bind, expected, run uintptr }
 func load(path string) (*object, *diag.Diagnostic) {
 	h, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
-		return nil, diag.Errorf(CodeLoad, diag.Span{}, "loading the compiled orchestration: %s", strings.ReplaceAll(err.Error(), path+": ", "")).
+		return nil, diag.Errorf(protocol.CodeLoad, diag.Span{}, "loading the compiled orchestration: %s", strings.ReplaceAll(err.Error(), path+": ", "")).
 			WithHint(objectHint)
 	}
 	o := &object{handle: h}
@@ -196,7 +115,7 @@ func load(path string) (*object, *diag.Diagnostic) {
 		name string
 	}{{&o.bind, "pto_bind"}, {&o.expected, "pto_expected_args"}, {&o.run, "pto_run"}} {
 		if *f.addr, err = purego.Dlsym(h, f.name); err != nil {
-			return nil, diag.Errorf(CodeLoad, diag.Span{}, "the compiled orchestration has no %s", f.name).
+			return nil, diag.Errorf(protocol.CodeLoad, diag.Span{}, "the compiled orchestration has no %s", f.name).
 				WithHint("it must include pto_orchestration_api.h and define aicpu_orchestration_config and aicpu_orchestration_entry")
 		}
 	}
@@ -217,13 +136,13 @@ const configName = "aicpu_orchestration_config"
 func (o *object) unload() { _ = purego.Dlclose(o.handle) } // static destructors run; what stays loaded is only memory
 
 // run executes the orchestration once. What went wrong in it is in the result; an error is a failure of the tool itself.
-func (b *bridge) run(obj *object, s exec.Schedule) (*result, *diag.Diagnostic) {
+func (b *bridge) run(obj *object, s exec.Schedule) (*protocol.Result, *diag.Diagnostic) {
 	req := b.req
 	job := &exec.Job{Tensors: req.Tensors, Machine: req.Machine}
 	job.Machine.Shared = true // user code has pointers to all of the memory
-	found := func(*sim.Runtime) *Findings { return nil }
-	if req.Inspect != nil && b.progress.schedule.Load() == 0 {
-		found = req.Inspect.prepare(job)
+	found := func(*sim.Runtime) *protocol.Findings { return nil }
+	if req.Inspect != nil && b.progress.Schedule.Load() == 0 {
+		found = prepare(req.Inspect, job)
 	}
 	rt, entry, err := exec.Prepare(job, s, b.runner, exec.KernelNames(req.Kernels))
 	if err != nil {
@@ -247,7 +166,7 @@ func (b *bridge) run(obj *object, s exec.Schedule) (*result, *diag.Diagnostic) {
 	args := []uintptr{uintptr(unsafe.Pointer(unsafe.SliceData(tensors))), uintptr(len(entry)),
 		uintptr(unsafe.Pointer(unsafe.SliceData(req.Scalars))), uintptr(len(req.Scalars))}
 	want, _, _ := purego.SyscallN(obj.expected, args...)
-	b.progress.run.Store(int64(obj.run))
+	b.progress.Run.Store(int64(obj.run))
 	expected, got, at := int(int32(want)), len(entry)+len(req.Scalars), diag.Span{File: req.Source}
 	if expected != 0 && expected != got {
 		at = b.function(configName)
@@ -255,34 +174,34 @@ func (b *bridge) run(obj *object, s exec.Schedule) (*result, *diag.Diagnostic) {
 	if rt.Fatal() == nil && rt.ExpectArgs(expected, got, at) == nil {
 		purego.SyscallN(obj.run, args...)
 	}
-	b.progress.stack.Store(0)
+	b.progress.Stack.Store(0)
 	runtime.KeepAlive(req)
 	if b.broken != nil {
 		return nil, b.broken
 	}
 	res := exec.Finish(rt, entry, func() diag.Span { return b.function(obj.entry()) })
-	return &result{Outputs: res.Outputs, Trace: res.Trace.Pieces(), Diags: res.Diags, Tasks: res.Tasks, Stats: res.Stats, Found: found(rt)}, nil
+	return &protocol.Result{Outputs: res.Outputs, Trace: res.Trace.Pieces(), Diags: res.Diags, Tasks: res.Tasks, Stats: res.Stats, Found: found(rt)}, nil
 }
 
 // watched notes which kernel runs.
 type watched struct {
 	sim.KernelRunner
-	progress *progress
-	mine     *kernelProgress // of the thread
-	forks    *int            // of the run, so far
+	progress *protocol.Progress
+	mine     *protocol.KernelProgress // of the thread
+	forks    *int                     // of the run, so far
 }
 
 func (w *watched) Run(m *sim.Memory, c *sim.KernelCall) error {
-	w.mine.enter(c)
+	w.mine.Enter(c)
 	err := w.KernelRunner.Run(m, c)
-	w.mine.leave()
+	w.mine.Leave()
 	return err
 }
 
 // Fork is that of the runner.
 func (w *watched) Fork() sim.KernelRunner {
 	f, ok := w.KernelRunner.(sim.Forker)
-	if !ok || *w.forks+1 == maxWorkers {
+	if !ok || *w.forks+1 == protocol.MaxWorkers {
 		return nil
 	}
 	r := f.Fork()
@@ -300,18 +219,18 @@ type watchedClusters struct {
 }
 
 func (w *watchedClusters) RunCluster(m *sim.Memory, calls []sim.KernelCall) error {
-	w.mine.enter(&calls[0])
+	w.mine.Enter(&calls[0])
 	err := w.cluster.RunCluster(m, calls)
-	w.mine.leave()
+	w.mine.Leave()
 	return err
 }
 
 // watch is the runner of the thread that was forked last, of the orchestration's own without forks.
-func watch(r sim.KernelRunner, p *progress, forks *int) sim.KernelRunner {
+func watch(r sim.KernelRunner, p *protocol.Progress, forks *int) sim.KernelRunner {
 	if r == nil {
 		return nil
 	}
-	w := watched{r, p, &p.kernels[*forks], forks}
+	w := watched{r, p, &p.Kernels[*forks], forks}
 	if c, ok := r.(sim.ClusterRunner); ok {
 		return &watchedClusters{w, c}
 	}
@@ -323,4 +242,4 @@ func logText(level int32, at sim.Site, message string) string {
 	return fmt.Sprintf("%s: %s: %s\n", at, names[min(max(level, 0), 4)], message)
 }
 
-func asDiag(err error) *diag.Diagnostic { return diag.AsList(err, CodeProtocol)[0] }
+func asDiag(err error) *diag.Diagnostic { return diag.AsList(err, protocol.CodeProtocol)[0] }

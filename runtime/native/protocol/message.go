@@ -1,4 +1,4 @@
-package native
+package protocol
 
 import (
 	"encoding/binary"
@@ -13,26 +13,26 @@ import (
 // describes and compiles every type in every process, which takes longer than a run of five tasks. Functions and empty interfaces are left out, and
 // what else the code does not know is an error.
 
-// messageWriter sends values.
-type messageWriter struct {
-	w io.Writer
+// Writer sends values.
+type Writer struct {
+	W io.Writer
 	b []byte // of the last one
 }
 
-// write sends a value: its size, then the value.
-func (m *messageWriter) write(v any) error {
+// Write sends a value: its size, then the value.
+func (m *Writer) Write(v any) error {
 	b, err := appendValue(append(m.b[:0], make([]byte, 8)...), reflect.ValueOf(v).Elem())
 	if err != nil {
 		return err
 	}
 	binary.LittleEndian.PutUint64(b, uint64(len(b)-8))
 	m.b = b
-	_, err = m.w.Write(b)
+	_, err = m.W.Write(b)
 	return err
 }
 
-// readMessage reads what a messageWriter sent into v, a pointer to a zero value.
-func readMessage(r io.Reader, v any) error {
+// Read reads what a Writer sent into v, a pointer to a zero value.
+func Read(r io.Reader, v any) error {
 	var head [8]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return err
@@ -52,7 +52,7 @@ func readMessage(r io.Reader, v any) error {
 			return err
 		}
 	}
-	m := messageReader{b}
+	m := reader{b}
 	if m.value(reflect.ValueOf(v).Elem()); m.b == nil || len(m.b) > 0 {
 		return errMessage
 	}
@@ -128,10 +128,10 @@ func appendValue(b []byte, v reflect.Value) (_ []byte, err error) {
 	return nil, fmt.Errorf("a message with a %s", v.Type())
 }
 
-// messageReader reads values; b is nil when they make no sense.
-type messageReader struct{ b []byte }
+// reader reads values; b is nil when they make no sense.
+type reader struct{ b []byte }
 
-func (m *messageReader) uvarint() uint64 {
+func (m *reader) uvarint() uint64 {
 	x, n := binary.Uvarint(m.b)
 	if n <= 0 {
 		m.b = nil
@@ -142,7 +142,7 @@ func (m *messageReader) uvarint() uint64 {
 }
 
 // take reads n bytes.
-func (m *messageReader) take(n uint64) []byte {
+func (m *reader) take(n uint64) []byte {
 	if n > uint64(len(m.b)) {
 		m.b = nil
 		return nil
@@ -153,7 +153,7 @@ func (m *messageReader) take(n uint64) []byte {
 }
 
 // length reads the length of a list that may be nil; each of its elements takes a byte at least.
-func (m *messageReader) length() (n int, there bool) {
+func (m *reader) length() (n int, there bool) {
 	x := m.uvarint()
 	if x > uint64(len(m.b))+1 {
 		m.b = nil
@@ -162,7 +162,7 @@ func (m *messageReader) length() (n int, there bool) {
 	return int(x) - 1, x > 0
 }
 
-func (m *messageReader) value(v reflect.Value) {
+func (m *reader) value(v reflect.Value) {
 	if m.b == nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package native
+package protocol
 
 import (
 	"bytes"
@@ -53,8 +53,10 @@ func fill(v reflect.Value, n *int64, depth int) {
 	}
 }
 
+type runner struct{ sim.KernelRunner }
+
 func TestMessages(t *testing.T) {
-	for _, zero := range []any{request{}, message{}, message{Result: &result{}}} {
+	for _, zero := range []any{Request{}, Message{}, Message{Result: &Result{}}} {
 		for _, full := range []bool{false, true} {
 			v := reflect.New(reflect.TypeOf(zero))
 			v.Elem().Set(reflect.ValueOf(zero))
@@ -62,26 +64,26 @@ func TestMessages(t *testing.T) {
 				fill(v.Elem(), new(int64), 0)
 			}
 			var b bytes.Buffer
-			if err := (&messageWriter{w: &b}).write(v.Interface()); err != nil {
+			if err := (&Writer{W: &b}).Write(v.Interface()); err != nil {
 				t.Fatal(err)
 			}
 			whole := b.Bytes()
 			got := reflect.New(reflect.TypeOf(zero))
-			if err := readMessage(&b, got.Interface()); err != nil || !reflect.DeepEqual(got.Interface(), v.Interface()) {
+			if err := Read(&b, got.Interface()); err != nil || !reflect.DeepEqual(got.Interface(), v.Interface()) {
 				t.Errorf("%T: %v\n got %+v\nwant %+v", zero, err, got.Interface(), v.Interface())
 			}
 			for i := 0; i < len(whole); i += 1 + len(whole)/200 { // a damaged one is an error or another value
 				cut := reflect.New(reflect.TypeOf(zero)).Interface()
-				if err := readMessage(bytes.NewReader(whole[:i]), cut); err == nil {
+				if err := Read(bytes.NewReader(whole[:i]), cut); err == nil {
 					t.Fatalf("%T: %d of %d bytes are a message", zero, i, len(whole))
 				}
 				bad := bytes.Clone(whole)
 				bad[i] ^= 0x55
-				_ = readMessage(bytes.NewReader(bad), reflect.New(reflect.TypeOf(zero)).Interface())
+				_ = Read(bytes.NewReader(bad), reflect.New(reflect.TypeOf(zero)).Interface())
 			}
 		}
 	}
-	if err := (&messageWriter{w: new(bytes.Buffer)}).write(&request{Machine: sim.Config{Kernels: &watched{}}}); err == nil {
+	if err := (&Writer{W: new(bytes.Buffer)}).Write(&Request{Machine: sim.Config{Kernels: new(runner)}}); err == nil {
 		t.Error("an interface was sent")
 	}
 }

@@ -1,23 +1,21 @@
-package native
+// Package debuginfo finds lines of user code in the shared objects that it was compiled to.
+package debuginfo
 
 import (
 	"bytes"
 	"debug/dwarf"
 	"debug/elf"
-	"os"
 	"path"
 	"slices"
 	"strings"
-	"unsafe"
-
-	"github.com/ebitengine/purego"
-
-	"github.com/ptobuild/ptobuild/internal/diag"
 )
 
-// sourceLine finds the line of user code for the instruction that lies delta bytes after a symbol of a shared object: where it died. Of code of others that was inlined,
+// apiHeader is no code of the user.
+const apiHeader = "pto_orchestration_api.h"
+
+// SourceLine finds the line of user code for the instruction that lies delta bytes after a symbol of a shared object: where it died. Of code of others that was inlined,
 // such as that of the C++ library, it is the line that calls it.
-func sourceLine(object []byte, symbol string, delta uint64) (file string, line int32) {
+func SourceLine(object []byte, symbol string, delta uint64) (file string, line int32) {
 	f, err := elf.NewFile(bytes.NewReader(object))
 	if err != nil {
 		return "", 0
@@ -84,8 +82,8 @@ func fileName(unit *dwarf.Entry, f *dwarf.LineFile) string {
 	return path.Clean(name)
 }
 
-// functionLine is the line of a source in which a function begins, 0 when that cannot be told.
-func functionLine(object []byte, name, source string) int32 {
+// FunctionLine is the line of a source in which a function begins, 0 when that cannot be told.
+func FunctionLine(object []byte, name, source string) int32 {
 	f, err := elf.NewFile(bytes.NewReader(object))
 	if err != nil {
 		return 0
@@ -160,29 +158,4 @@ func inlinedAt(d *dwarf.Data, r *dwarf.Reader, at uint64) (calls []*dwarf.Entry)
 			}
 		}
 	}
-}
-
-// thrown says where the exception that was thrown last in a shared object comes from: the first of its return addresses that lies in user code.
-func thrown(handle uintptr, object, symbol string) diag.Span {
-	addr, err := purego.Dlsym(handle, "pto_thrown")
-	if err != nil {
-		return diag.Span{}
-	}
-	base, err := purego.Dlsym(handle, symbol)
-	if err != nil {
-		return diag.Span{}
-	}
-	text, err := os.ReadFile(object)
-	if err != nil {
-		return diag.Span{}
-	}
-	for _, pc := range *(*[16]uintptr)(*(*unsafe.Pointer)(unsafe.Pointer(&addr))) {
-		if pc == 0 {
-			break
-		}
-		if file, line := sourceLine(text, symbol, uint64(pc-1-base)); line > 0 {
-			return diag.Span{File: file, Line: line, Col: 1}
-		}
-	}
-	return diag.Span{}
 }

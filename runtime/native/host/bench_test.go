@@ -1,34 +1,45 @@
-package native
+package host
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
 	"testing"
 
 	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ir/plan"
 	"github.com/ptobuild/ptobuild/runtime/exec"
+	"github.com/ptobuild/ptobuild/runtime/native"
+	"github.com/ptobuild/ptobuild/runtime/native/protocol"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
 // BenchmarkSubmits is what a submit costs inside the child: the call out of C++, its conversion, the simulator, the trace and its encoding.
 func BenchmarkSubmits(b *testing.B) {
 	const tasks = 50000
-	e := engineFor(b, "main.cpp", `#include "pto_orchestration_api.h"
+	tools, err := native.FindToolchain("", nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	compiled, err := tools.Compile(context.Background(), "main.cpp", []byte(`#include "pto_orchestration_api.h"
 PTO2OrchestrationConfig aicpu_orchestration_config(const ChipStorageTaskArgs&) { return {2}; }
 void aicpu_orchestration_entry(const ChipStorageTaskArgs& args) {
     for (int i = 0; i < 50000; i += 500)
         PTO2_SCOPE() for (int j = 0; j < 500; ++j) { Arg a; a.add_input(args.tensor(0)); a.add_inout(args.tensor(1)); a.add_scalar(i); rt_submit_aiv_task(0, a); }
 }
-`)
+`))
+	if err != nil {
+		b.Fatal(err)
+	}
 	object := filepath.Join(b.TempDir(), "o.so")
-	if err := os.WriteFile(object, e.Object, 0o777); err != nil {
+	if err := os.WriteFile(object, compiled, 0o777); err != nil {
 		b.Fatal(err)
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	tensor := exec.Tensor{DType: ir.FP32, Shape: []uint32{16}, Data: make([]byte, 64)}
-	br := newBridge(&request{Source: "main.cpp", Kernels: kernelTable("k"), Tensors: []exec.Tensor{tensor, tensor}}, new(progress), nil)
+	br := newBridge(&protocol.Request{Source: "main.cpp", Kernels: []plan.Kernel{{Name: "k", Core: plan.AIV}}, Tensors: []exec.Tensor{tensor, tensor}}, new(protocol.Progress), nil)
 	o, d := load(object)
 	if d != nil {
 		b.Fatal(d)

@@ -1,9 +1,10 @@
-package native
+package host
 
 import (
 	"unsafe"
 
 	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/runtime/native/protocol"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
@@ -63,7 +64,7 @@ const depsByPointer = 1
 
 type cCommand struct {
 	op     cOp
-	call   call
+	call   protocol.Call
 	flags  uint16
 	line   int32
 	bytes  uint32
@@ -89,7 +90,7 @@ type cTexts struct{ message, hint *byte }
 
 type cChannel struct {
 	serve          uintptr
-	progress       *progress
+	progress       *protocol.Progress
 	buffer         unsafe.Pointer
 	capacity, used uint32
 	dead           int32

@@ -1,4 +1,4 @@
-package native
+package host
 
 import (
 	"fmt"
@@ -9,13 +9,15 @@ import (
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/runtime/native/debuginfo"
+	"github.com/ptobuild/ptobuild/runtime/native/protocol"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
 // bridge carries out the commands of the C++ side on one simulated runtime after the other.
 type bridge struct {
-	req      *request
-	progress *progress
+	req      *protocol.Request
+	progress *protocol.Progress
 	runner   sim.KernelRunner
 	forks    int                    // of the runner, in this run
 	onFatal  func(*diag.Diagnostic) // called once per run, when an error is latched
@@ -44,7 +46,7 @@ type bridge struct {
 	broken  *diag.Diagnostic
 }
 
-func newBridge(req *request, p *progress, runner sim.KernelRunner) *bridge {
+func newBridge(req *protocol.Request, p *protocol.Progress, runner sim.KernelRunner) *bridge {
 	b := &bridge{req: req, progress: p, onFatal: func(*diag.Diagnostic) {}, buffer: make([]uint64, commandBytes/8)}
 	b.runner = watch(runner, p, &b.forks)
 	b.channel = &cChannel{serve: purego.NewCallback(b.serve), progress: p, buffer: unsafe.Pointer(&b.buffer[0]), capacity: commandBytes}
@@ -89,7 +91,7 @@ func (b *bridge) at(c *cCommand) sim.Site {
 // place is the DSL place of a C++ line when the C++ is ours.
 func (b *bridge) place(at sim.Site) sim.Site {
 	if at.File == b.req.Source {
-		if s, ok := place(b.req.Lines, at.Line); ok {
+		if s, ok := protocol.Place(b.req.Lines, at.Line); ok {
 			return s
 		}
 	}
@@ -103,7 +105,7 @@ func (b *bridge) function(name string) sim.Site {
 	if err != nil {
 		return at
 	}
-	if at.Line = functionLine(object, name, b.req.Source); at.Line > 0 {
+	if at.Line = debuginfo.FunctionLine(object, name, b.req.Source); at.Line > 0 {
 		at.Col = 1
 	}
 	return b.place(at)
@@ -124,7 +126,7 @@ func (b *bridge) serve() {
 func (b *bridge) served() {
 	if p := recover(); p != nil {
 		if b.reading {
-			b.fail(sim.InvalidArgs, "wild-pointer", diag.Errorf(CodePointer, b.site, pointerMessage).WithHint(pointerHint))
+			b.fail(sim.InvalidArgs, "wild-pointer", diag.Errorf(protocol.CodePointer, b.site, protocol.PointerMessage).WithHint(protocol.PointerHint))
 		} else {
 			b.internal(fmt.Sprint(p))
 		}
@@ -150,15 +152,10 @@ func (b *bridge) served() {
 	}
 }
 
-const (
-	pointerMessage = "this call was given a pointer to memory that is not there"
-	pointerHint    = "tensors, create-infos and dependency arrays must live until the submit; look for a null or dangling pointer"
-)
-
 // internal ends the run with a fault of the tool itself.
 func (b *bridge) internal(what string) {
 	if b.broken == nil {
-		b.broken = diag.Errorf(CodeProtocol, b.site, "internal error in the simulator: %s", what).WithHint("this is a fault of ptobuild; please report it with the source")
+		b.broken = diag.Errorf(protocol.CodeProtocol, b.site, "internal error in the simulator: %s", what).WithHint("this is a fault of ptobuild; please report it with the source")
 		b.fail(sim.KernelFailed, "internal-error", b.broken)
 	}
 }
@@ -205,7 +202,7 @@ func (b *bridge) do(c *cCommand, r reader) {
 		case opFatal:
 			b.rt.ReportFatal(int(c.number), message, at)
 		case opMisuse:
-			if faultCode(c.number) == CodeException {
+			if faultCode(c.number) == protocol.CodeException {
 				if here := thrown(b.object, b.req.Object, "pto_run"); here.IsValid() {
 					at = b.place(here)
 				}
@@ -231,7 +228,7 @@ func (b *bridge) checkType(c *cCommand, t *sim.Tensor, at sim.Site) {
 	if t.Addr == 0 { // which is reported
 		return
 	}
-	b.rt.Report(diag.Warningf(CodeElementType, at, "an element of type %s is accessed as %s", t.DType, name).
+	b.rt.Report(diag.Warningf(protocol.CodeElementType, at, "an element of type %s is accessed as %s", t.DType, name).
 		WithHint("the bits are copied as they are: name the type of the tensor, as in get_tensor_data<float> or set_tensor_data<float>"))
 }
 
