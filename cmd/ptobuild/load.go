@@ -66,7 +66,7 @@ func (a *app) closeBuilder() {
 
 // pluginFaults are the reports about plugins that nothing in Pto.toml is to blame for.
 var pluginFaults = []diag.Code{plugins.CodeProtocol, plugins.CodeCrash, plugins.CodeHang, plugins.CodeAnswer, plugins.CodeFailed, plugins.CodeHelper,
-	plugins.CodeDescription, plugins.CodeMemory, plugins.CodeTemplate, plugins.CodeGrant, plugins.CodeProof}
+	plugins.CodeDescription, plugins.CodeHandshake, plugins.CodeMemory, plugins.CodeTemplate, plugins.CodeGrant, plugins.CodeProof}
 
 // startCode is the exit code of a command that could not start.
 func startCode(ds diag.List) int {
