@@ -43,7 +43,10 @@ func Blame(ctx *Context, p *ir.Program, ps []*Pass, h Hooks, ds diag.List, then 
 			foreign = append(foreign, pass)
 		}
 	}
-	for n := 0; n <= len(foreign); n++ { // with the first n of them
+	if len(foreign) == 0 {
+		return ds
+	}
+	for n := 0; ; n++ { // with the first n of them
 		var before, now, after *ir.Program
 		now = p
 		with := slices.DeleteFunc(slices.Clone(ps), func(x *Pass) bool { return slices.Contains(foreign[n:], x) })
@@ -57,6 +60,9 @@ func Blame(ctx *Context, p *ir.Program, ps []*Pass, h Hooks, ds diag.List, then 
 		if then != nil && !errors.HasErrors() {
 			errors = then(out)
 		}
+		if n == len(foreign) && !errors.HasErrors() {
+			errors = ds // a pass that does not do the same twice
+		}
 		switch {
 		case !errors.HasErrors():
 		case n == 0 || before == nil:
@@ -65,7 +71,6 @@ func Blame(ctx *Context, p *ir.Program, ps []*Pass, h Hooks, ds diag.List, then 
 			return r.blamed(foreign[n-1], before, after, errors, h)
 		}
 	}
-	return ds
 }
 
 // blamed is the report about a plugin's pass that is the cause of errors further on: one for all of them.

@@ -263,13 +263,14 @@ func (r *runner) refuse(before, after *ir.Program, pass *Pass, ds diag.List) {
 	var told diag.List
 	for _, d := range ds {
 		switch {
-		case d.Severity != diag.Error:
-			told.Add(d)
-		case pass.Plugin == "" || !told.HasErrors():
+		case pass.Plugin != "" && (d.Severity != diag.Error || len(told) > 0): // warnings are about what it broke
+			if d.Severity == diag.Error {
+				told[0].WithRelated(d.Span, "%s", cited(d))
+			}
+		case d.Severity == diag.Error:
 			told.Add(internal(pass, d))
 		default:
-			first := told[slices.IndexFunc(told, func(d *diag.Diagnostic) bool { return d.Severity == diag.Error })]
-			first.WithRelated(d.Span, "%s", cited(d))
+			told.Add(d)
 		}
 	}
 	r.ctx.diags.Add(told...)
