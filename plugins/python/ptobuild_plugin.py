@@ -169,9 +169,8 @@ class Call:
     """One use of an op: args are the expressions of its operands, result_type is the type of its result (in verify and emit), pos its place, bound says that its
     result has a name (in emit). Operands go by their number or their name."""
 
-    def __init__(self, op, node, typed=False, bound=False):
-        self.op, self.node, self.args, self.pos, self.bound = op, node, node.get("args") or [], node.get("pos"), bound
-        self.result_type = node.get("type") if typed else None
+    def __init__(self, op, node, bound=False):
+        self.op, self.node, self.args, self.result_type, self.pos, self.bound = op, node, node.get("args") or [], node.get("type"), node.get("pos"), bound
 
     def has(self, i):
         "The operand was given."
@@ -212,11 +211,9 @@ class Call:
 
     def error(self, i, code, message, hint=""):
         "A report at operand i, to raise."
-        e, call = self.arg(i) if self.has(i) else None, self.pos
+        e = self.arg(i) if self.has(i) else None
         at = e.pos if isinstance(e, Var) else e and e.get("pos")
-        if at and self.result_type and not (call and at[0] == call[0] and call[1:3] <= at[1:3] and at[3:5] <= call[3:5]):
-            at = None  # where a variable is defined, which only in infer is taken for the operand's place
-        return Report(code, "%s: %s" % (self.node["op"], message), hint, at or call)
+        return Report(code, "%s: %s" % (self.node["op"], message), hint, at or self.pos)
 
 
 def _bare(e):
@@ -897,11 +894,11 @@ class Plugin:
             statement["x"]["type"] = t or statement["x"]["type"]
         return {"calls": _dump(_unload(functions, by_id)), "errors": errors}
 
-    def Verify(self, r): return {"reports": self.each(r["calls"], lambda i, op, node: op.verify(Call(op, node, True)))[3]}
+    def Verify(self, r): return {"reports": self.each(r["calls"], lambda i, op, node: op.verify(Call(op, node)))[3]}
 
     def Emit(self, r):
         bound = r.get("bound", [])
-        _, _, templates, errors = self.each(r["calls"], lambda i, op, node: _template(op, op.emit(Call(op, node, True, bound[i:i + 1] == [True]))))
+        _, _, templates, errors = self.each(r["calls"], lambda i, op, node: _template(op, op.emit(Call(op, node, bound[i:i + 1] == [True]))))
         return {"templates": [t or {} for t in templates], "errors": errors}
 
     def Evaluate(self, r):

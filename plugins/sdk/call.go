@@ -1,7 +1,6 @@
 package sdk
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -122,21 +121,13 @@ func (c *Call) CType(i int) string { return template.CType(ir.ElemDType(c.typeOf
 
 func (c *Call) ResultCType() string { return template.CType(ir.ElemDType(c.Type)) }
 
-// Errorf reports about operand i.
+// Errorf reports about operand i. The place of a variable is where it is defined; ptobuild finds that of the operand in the call.
 func (c *Call) Errorf(i int, code, format string, args ...any) *Report {
 	at := c.Pos
-	if c.Has(i) {
-		if s := c.Args[i].Span(); s.IsValid() && (c.Type == nil || within(s, c.Pos)) {
-			at = s
-		}
+	if c.Has(i) && c.Args[i].Span().IsValid() {
+		at = c.Args[i].Span()
 	}
 	return Errorf(code, at, c.spec.Name+": "+format, args...)
-}
-
-// within reports that a place lies inside of another one. That of a variable is where it is defined, which only in Infer is taken for the operand's.
-func within(s, in Span) bool {
-	return s.File == in.File && cmp.Or(cmp.Compare(in.Line, s.Line), cmp.Compare(in.Col, s.Col)) <= 0 &&
-		cmp.Or(cmp.Compare(s.EndLine, in.EndLine), cmp.Compare(s.EndCol, in.EndCol)) <= 0
 }
 
 // Lines is the template of a call: statements of C++ in which $result is the result, $NAME an operand, $NAME[0] an element of a list operand,

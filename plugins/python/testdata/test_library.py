@@ -82,10 +82,10 @@ class Ops(unittest.TestCase):
         self.assertEqual((e.exception.code, e.exception.hint), ("ACME-001", "make them equal"))
 
     def test_places(self):
-        "A variable's own place is where it is defined. ptobuild puts the operand's there for infer alone."
+        "A variable's own place is where it is defined. ptobuild finds that of the operand in the call."
         x = pto.Var("x", T, pos=["a.py", 1, 1, 1, 2])
         node = {"node": "OpCall", "op": "acme.blend", "args": [x], "type": T, "pos": ["a.py", 5, 9, 5, 20]}
-        self.assertEqual([pto.Call(Blend(), node, typed).error(0, "ACME-001", "no").at[1] for typed in (False, True)], [1, 5])
+        self.assertEqual([pto.Call(Blend(), node, typed).error(0, "ACME-001", "no").at[1] for typed in (False, True)], [1, 1])
         x.pos = ["a.py", 5, 12, 5, 13]
         self.assertEqual(pto.Call(Blend(), node, True).error(0, "ACME-001", "no").at, x.pos)
 
