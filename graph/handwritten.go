@@ -117,6 +117,10 @@ func (b *Builder) handwritten(t *Target) (*Built, diag.List) {
 			ds.Add(diag.Errorf(CodeTestSetup, t.Pos, "%q is no kernel", text).WithHint(`write "aiv kernels/add.cpp": the core and the source, in the order of the kernel ids`))
 			continue
 		}
+		if !b.WS.exists(k.External.Source) {
+			ds.Add(diag.Errorf(CodeRead, diag.Span{File: k.External.Source}, "the source of kernel %d cannot be read: it does not exist", i))
+			continue
+		}
 		k.Name = stem(source)
 		k.Func = k.Name
 		f.Kernels = append(f.Kernels, k)
@@ -138,7 +142,7 @@ func splitParams(s string) []string {
 		case ']':
 			depth--
 		case ',':
-			if p := strings.TrimSpace(s[from:min(i, len(s))]); depth <= 0 {
+			if p := strings.TrimSpace(s[from:min(i, len(s))]); depth <= 0 || i == len(s) {
 				if p != "" {
 					parts = append(parts, p)
 				}

@@ -1103,6 +1103,11 @@ template <class T = uint64_t> inline T get_tensor_data(const Tensor& t, uint32_t
 template <class T> inline void set_tensor_data(const Tensor& t, uint32_t n, const uint32_t* idx, T v, PTO_FILE) {
     pto::access(pto::Op::WRITE, pto::SET_DATA, t, n, idx, to_u64(v), pto::element_type<T>(), file, line);
 }
+// A number as a 16-bit float, as on a device, where those are built-in types.
+template <class T, class V, class = std::enable_if_t<(std::is_same<T, half>::value || std::is_same<T, bfloat16_t>::value) && std::is_arithmetic<V>::value>>
+inline void set_tensor_data(const Tensor& t, uint32_t n, const uint32_t* idx, V v, PTO_FILE) {
+    set_tensor_data<T>(t, n, idx, T(v), file, line);
+}
 
 inline int32_t rt_available_cluster_count(PTO_FILE) { return pto::cores(0, file, line); }
 inline int32_t rt_available_aiv_count(PTO_FILE) { return pto::cores(1, file, line); }

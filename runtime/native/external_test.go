@@ -151,6 +151,7 @@ func TestExternalKernelFailures(t *testing.T) {
 		{"exit", "(void)p; exit(0);", CodeCrash, "kernel 'bad' of task 0, block 0 of 1, ended the process: it called exit(0)", false},
 		{"endless", "for (;;) *(volatile float*)p = 1;", CodeHang, "kernel 'bad' of task 0, block 0 of 1, did not end within 300ms", false},
 		{"exception", "(void)p;\n «» throw std::runtime_error(\"odd shape\");", protocol.CodeException, "a C++ exception left it: odd shape", true},
+		{"exceptions of destructors", "(void)p; struct D { ~D() { try { throw 5; } catch (...) {} } } d;\n «» throw std::runtime_error(\"odd shape\");", protocol.CodeException, "a C++ exception left it: odd shape", true},
 		{"other", "(void)p;\n «» throw 3;", protocol.CodeException, "a C++ exception left it", true},
 	}
 	src := "#include <stdexcept>\n#include <stdlib.h>\n#include \"tensor.h\"\n"

@@ -57,10 +57,25 @@ const (
 extern "C" __attribute__((visibility("default"))) void* pto_thrown[16] = {};
 extern "C" __attribute__((weak)) int pto_backtrace(void**, int) __asm__("backtrace");
 extern "C" [[noreturn]] void __real___cxa_throw(void*, void*, void (*)(void*));
+static struct { void *exception, *from[16]; } pto_throws[16];
+static unsigned pto_next_throw = 0;
 extern "C" [[noreturn]] void __wrap___cxa_throw(void* exception, void* type, void (*destroy)(void*)) {
-    __builtin_memset(pto_thrown, 0, sizeof pto_thrown);
-    if (pto_backtrace) pto_backtrace(pto_thrown, sizeof pto_thrown / sizeof *pto_thrown);
+    auto& t = pto_throws[pto_next_throw++ % 16];
+    t = {exception, {}};
+    if (pto_backtrace) pto_backtrace(t.from, 16);
     __real___cxa_throw(exception, type, destroy);
+}
+static void pto_caught() {
+    const std::exception_ptr caught = std::current_exception();
+    void* exception = nullptr;
+    __builtin_memcpy(&exception, &caught, sizeof exception);
+    __builtin_memset(pto_thrown, 0, sizeof pto_thrown);
+    for (unsigned i = 1; exception && i <= 16; ++i) {
+        const auto& t = pto_throws[(pto_next_throw - i) % 16];
+        if (t.exception != exception) continue;
+        __builtin_memcpy(pto_thrown, t.from, sizeof pto_thrown);
+        return;
+    }
 }
 extern "C" void kernel_entry(long*);
 extern "C" __attribute__((visibility("default"))) int pto_kernel(long* args, char* text, unsigned long size) {
@@ -69,9 +84,11 @@ extern "C" __attribute__((visibility("default"))) int pto_kernel(long* args, cha
         entry(args);
         return 0;
     } catch (const std::exception& e) {
+        pto_caught();
         __builtin_strncpy(text, e.what(), size - 1);
         return 1;
     } catch (...) {
+        pto_caught();
         return 2;
     }
 }

@@ -196,6 +196,8 @@ void aicpu_orchestration_entry(const L2TaskArgs& args) {
     set_tensor_data(h, 1, i, 2.0f);
     set_tensor_data(x, 2, i, 1.0f); get_tensor_data(x, 2, i); get_tensor_data<uint32_t>(x, 2, i); set_tensor_data(x, 2, i, to_u64(2.0f));
     set_tensor_data(n, 1, i, 3); set_tensor_data(n, 1, i, int64_t{3}); set_tensor_data(n, 1, i, true); set_tensor_data(h, 1, i, half(1)); get_tensor_data<half>(h, 1, i);
+    set_tensor_data<half>(h, 1, i, 1.5f);
+    always_assert(get_tensor_data<half>(h, 1, i) == 1.5f);
 }
 `)
 	ds := runOK(t, e, callsOnly(tiles(1), nil))[0].Diags

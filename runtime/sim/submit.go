@@ -319,8 +319,14 @@ func (r *Runtime) checkPredicate(p *Predicate, site Site) bool {
 func (r *Runtime) checkScopeTasks(site Site) bool {
 	s := &r.scopes[len(r.scopes)-1]
 	if n := len(r.scopeTasks) - s.first; n >= int(r.rings[r.ringNumber()].mask) {
-		r.Fail(ScopeDeadlock, "scope-deadlock", diag.Errorf(CodeScopeTasks, site, "the scope holds %d tasks: its ring has a window of %d, and none can retire before the scope ends", n, r.rings[r.ringNumber()].mask+1).
-			WithHint("split the scope, or raise task_window of ring %d in [simulator] of Pto.toml (on a device PTO2_RING_TASK_WINDOW)", r.ringNumber()).WithRelated(s.site, "the scope begins here"))
+		d := diag.Errorf(CodeScopeTasks, site, "the scope holds %d tasks: its ring has a window of %d, and none can retire before the scope ends", n, r.rings[r.ringNumber()].mask+1).
+			WithHint("split the scope, or raise task_window of ring %d in [simulator] of Pto.toml (on a device PTO2_RING_TASK_WINDOW)", r.ringNumber())
+		if s.site.IsValid() {
+			d.WithRelated(s.site, "the scope begins here")
+		} else {
+			d.WithRelated(site, "it stands outside of all scopes, in the one that ends with the orchestration")
+		}
+		r.Fail(ScopeDeadlock, "scope-deadlock", d)
 		return false
 	}
 	if len(r.scopeTasks) >= r.cfg.Limits.ScopeTasks {
