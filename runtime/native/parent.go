@@ -135,7 +135,10 @@ func receive(r io.Reader, want int) (results []result, fatal *diag.Diagnostic, e
 	read := new(trace.Reading) // of the schedule that runs
 	for len(results) < want && err == nil {
 		var m protocol.Message
-		if protocol.Read(r, &m) != nil {
+		switch damage := protocol.Read(r, &m); {
+		case errors.Is(damage, protocol.ErrDamaged):
+			return nil, nil, unreadable("answer", damage)
+		case damage != nil:
 			return results, fatal, nil // Wait knows more
 		}
 		switch {
@@ -151,7 +154,12 @@ func receive(r io.Reader, want int) (results []result, fatal *diag.Diagnostic, e
 		}
 	}
 	if err != nil {
-		return nil, nil, diag.Errorf(protocol.CodeProtocol, diag.Span{}, "reading the trace of the compiled run: %v", err)
+		return nil, nil, unreadable("trace", err)
 	}
 	return results, nil, nil
+}
+
+func unreadable(what string, err error) *diag.Diagnostic {
+	return diag.Errorf(protocol.CodeProtocol, diag.Span{}, "reading the %s of the compiled run: %v", what, err).
+		WithHint("the C++ may have written to a file descriptor that it did not open, or over memory of its process; otherwise report it with the source")
 }

@@ -27,6 +27,9 @@ var dumps = [...]struct{ first, second string }{
 	{"fatal error: ", "\ngoroutine "},
 }
 
+// maxFirst is longer than the first line of any dump.
+const maxFirst = 4 << 10
+
 func (p *printed) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,7 +78,7 @@ func beginsDump(text []byte) (is, may bool) {
 		first, second := []byte(d.first), []byte(d.second)
 		switch {
 		case !whole:
-			may = may || bytes.HasPrefix(line, first) || bytes.HasPrefix(first, line)
+			may = may || len(line) < maxFirst && (bytes.HasPrefix(line, first) || bytes.HasPrefix(first, line))
 		case bytes.HasPrefix(line, first):
 			is = is || bytes.HasPrefix(rest, second)
 			may = may || bytes.HasPrefix(second, rest)

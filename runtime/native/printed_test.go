@@ -2,6 +2,7 @@ package native
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 )
 
@@ -40,5 +41,9 @@ func TestPrintedAtOnce(t *testing.T) {
 	}
 	if shown.String() != "progress: 1 2 " {
 		t.Errorf("shown %q", shown.String())
+	}
+	_, _ = p.Write([]byte("\nSIG" + strings.Repeat("N", 1<<16)))
+	if !strings.HasSuffix(shown.String(), "N") {
+		t.Error("a long line that begins as a dump is kept back")
 	}
 }

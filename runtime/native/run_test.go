@@ -316,3 +316,18 @@ func TestCancelled(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// What the C++ writes to descriptors of the tool is no answer, and ends the run at once.
+func TestStrangeWrites(t *testing.T) {
+	e := engineFor(t, "o.cpp", `#include "pto_orchestration_api.h"
+#include <unistd.h>
+void aicpu_orchestration_entry(const L2TaskArgs&) {
+    for (int fd = 3; fd < 10; ++fd) (void)!write(fd, "not for you, not for you", 24);
+    for (;;) pause();
+}
+`)
+	_, err := e.Run(t.Context(), callsOnly(tiles(1), nil))
+	if d := diag.AsList(err, "no code")[0]; d.Code != protocol.CodeProtocol || !strings.Contains(d.Hint, "descriptor") {
+		t.Errorf("reported %v", d)
+	}
+}

@@ -31,15 +31,15 @@ func (m *Writer) Write(v any) error {
 	return err
 }
 
-// Read reads what a Writer sent into v, a pointer to a zero value.
+// Read reads what a Writer sent into v, a pointer to a zero value. Other bytes are ErrDamaged.
 func Read(r io.Reader, v any) error {
 	var head [8]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return err
 	}
 	size := binary.LittleEndian.Uint64(head[:])
-	if size > math.MaxInt64 {
-		return errMessage
+	if size > maxMessage {
+		return ErrDamaged
 	}
 	// The other side may be broken: room is made as bytes arrive.
 	b := make([]byte, 0, min(size, 16<<20))
@@ -54,12 +54,16 @@ func Read(r io.Reader, v any) error {
 	}
 	m := reader{b}
 	if m.value(reflect.ValueOf(v).Elem()); m.b == nil || len(m.b) > 0 {
-		return errMessage
+		return ErrDamaged
 	}
 	return nil
 }
 
-var errMessage = errors.New("a damaged message")
+// ErrDamaged is the error of Read when what arrived is no message.
+var ErrDamaged = errors.New("a damaged message")
+
+// maxMessage is more than any message has: a size that stands for text is bigger.
+const maxMessage = 1 << 48
 
 // sent reports the fields of a struct that are written.
 func sent(t reflect.Type, i int) bool {
