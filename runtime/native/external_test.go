@@ -151,10 +151,11 @@ func TestExternalKernelFailures(t *testing.T) {
 		{"exit", "(void)p; exit(0);", CodeCrash, "kernel 'bad' of task 0, block 0 of 1, ended the process: it called exit(0)", false},
 		{"endless", "for (;;) *(volatile float*)p = 1;", CodeHang, "kernel 'bad' of task 0, block 0 of 1, did not end within 300ms", false},
 		{"exception", "(void)p;\n «» throw std::runtime_error(\"odd shape\");", protocol.CodeException, "a C++ exception left it: odd shape", true},
+		{"exception of the library", "std::vector<int> v(2);\n «» *p = float(v.at(2 + (p != nullptr)));", protocol.CodeException, "a C++ exception left it: vector::_M_range_check", true},
 		{"exceptions of destructors", "(void)p; struct D { ~D() { try { throw 5; } catch (...) {} } } d;\n «» throw std::runtime_error(\"odd shape\");", protocol.CodeException, "a C++ exception left it: odd shape", true},
 		{"other", "(void)p;\n «» throw 3;", protocol.CodeException, "a C++ exception left it", true},
 	}
-	src := "#include <stdexcept>\n#include <stdlib.h>\n#include \"tensor.h\"\n"
+	src := "#include <stdexcept>\n#include <vector>\n#include <stdlib.h>\n#include \"tensor.h\"\n"
 	lines := make([]int32, len(cases))
 	for i, c := range cases { // one source, in which the scalar chooses
 		src += fmt.Sprintf("static void case%d(float* p) {\n", i)

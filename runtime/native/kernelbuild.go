@@ -128,7 +128,7 @@ func (t *Toolchain) Kernel(ctx context.Context, root string, k plan.Kernel) (*Ke
 
 // KernelKey is the action key of compiling a kernel.
 func (t *Toolchain) KernelKey(s *KernelSource) cache.Digest {
-	return cache.NewKey("CompileKernel").Str("compiler", t.ID).Str("flags", strings.Join(kernelObjectFlags, " ")+kernelExports).Bytes("source", s.text).Sum()
+	return cache.NewKey("CompileKernel").Str("compiler", t.ID).Str("flags", strings.Join(append(slices.Clip(kernelObjectFlags), staticFlags...), " ")+kernelExports).Bytes("source", s.text).Sum()
 }
 
 // CompileKernel turns a kernel into a shared object.
@@ -144,7 +144,11 @@ func (t *Toolchain) CompileKernel(ctx context.Context, s *KernelSource) ([]byte,
 		}
 	}
 	const object = "out.so"
-	cmd := t.command(ctx, dir, append(slices.Clone(kernelObjectFlags), "kernel.ii", "-o", object)...)
+	args := append(slices.Clone(kernelObjectFlags), "kernel.ii", "-o", object)
+	if t.static() { // what the library throws has a place in the kernel, too: see pto_throws
+		args = append(args, staticFlags...)
+	}
+	cmd := t.command(ctx, dir, args...)
 	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
