@@ -31,6 +31,11 @@ func Main() int {
 	defer app.closeBuilder()
 	defer app.closeChildren()
 	defer func() { app.closeStore(ctx) }()
+	if len(os.Args) > 1 && os.Args[1] == "run" && !slices.Contains(os.Args, "--no-compile") {
+		if children, err := app.childProcesses(); err == nil { // or the command says why not
+			children.Ahead() // what is run waits for it in the end
+		}
+	}
 	root := app.root()
 	args, err := os.Args[1:], error(nil)
 	if slices.Contains(args, "emit") {

@@ -84,15 +84,11 @@ func (a *app) closeChildren() {
 
 // tester sets up test execution.
 func (a *app) tester(b *graph.Builder, s *graph.Session, f testFlags) (*graph.Tester, error) {
-	exe, err := executable()
-	if err != nil {
-		return nil, err
-	}
 	children, err := a.childProcesses()
 	if err != nil {
 		return nil, err
 	}
-	t := &graph.Tester{Builder: b, Session: s, Engine: a.engine(f.jobs), Children: children, ToolID: toolID(exe), Schedules: f.schedules, Seed: f.seed, Rerun: f.rerun, Advice: f.advice}
+	t := &graph.Tester{Builder: b, Session: s, Engine: a.engine(f.jobs), Children: children, Schedules: f.schedules, Seed: f.seed, Rerun: f.rerun, Advice: f.advice}
 	if f.policy != "" {
 		p, err := graph.PolicyNamed(f.policy)
 		if err != nil {
@@ -103,11 +99,19 @@ func (a *app) tester(b *graph.Builder, s *graph.Session, f testFlags) (*graph.Te
 	if t.Artifacts, err = f.artifacts.get(a); err != nil {
 		return nil, err
 	}
+	if s != nil { // verdicts are remembered
+		exe, err := executable()
+		if err != nil {
+			return nil, err
+		}
+		if t.ToolID = toolID(exe); !f.noCompile {
+			t.HostID = toolID(children.Helper)
+		}
+	}
 	if !f.noCompile {
 		if t.Toolchain, err = native.FindToolchain(b.WS.Config.Build.CXX, a.store.local); err != nil {
 			return nil, err
 		}
-		t.HostID = toolID(children.Helper)
 	}
 	return t, nil
 }

@@ -90,6 +90,7 @@ type child struct {
 	response *os.File // is read
 	ask      *os.File // is read: questions about ops
 	answer   *os.File // is written to
+	object   *os.File // the orchestration, for which no folder has to be made and removed
 
 	answering sync.WaitGroup
 }
@@ -125,7 +126,10 @@ func startChild(helper string) (_ *child, err error) {
 		return nil, err
 	}
 	c.progress = p
-	c.cmd.ExtraFiles = append(theirs, p.file)
+	if c.object, err = memoryFile("ptobuild-orchestration"); err != nil {
+		return nil, err
+	}
+	c.cmd.ExtraFiles = append(theirs, p.file, c.object)
 	c.cmd.Stdout, c.cmd.Stderr = &c.output, &c.output // user code may print; it must not reach our own output
 	c.cmd.Env = []string{"GOTRACEBACK=none", "PATH=" + os.Getenv("PATH")}
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -184,7 +188,7 @@ func (c *child) wait() error {
 
 // close frees what the parent has of a child that has ended.
 func (c *child) close() {
-	for _, f := range []*os.File{c.request, c.response, c.ask, c.answer} {
+	for _, f := range []*os.File{c.request, c.response, c.ask, c.answer, c.object} {
 		if f != nil {
 			f.Close()
 		}

@@ -98,7 +98,7 @@ func TestLinks(t *testing.T) {
 		"./cmd/ptobuild": {"github.com/ebitengine/purego", "github.com/ptobuild/ptobuild/runtime/native/host"},
 		"./cmd/" + HelperName: {"github.com/ptobuild/ptobuild/ir/lang", "github.com/ptobuild/ptobuild/passes", "github.com/ptobuild/ptobuild/codegen", "github.com/ptobuild/ptobuild/graph",
 			"github.com/ptobuild/ptobuild/cache", "github.com/ptobuild/ptobuild/plugins", "github.com/ptobuild/ptobuild/runtime/include", "github.com/BurntSushi/", "github.com/bazelbuild/",
-			"github.com/spf13/", "google.golang.org/", "net/http", "regexp", "os/exec"},
+			"github.com/spf13/", "google.golang.org/", "net/http", "regexp", "os/exec", "encoding/gob"},
 	} {
 		cmd := osexec.Command("go", "list", "-deps", pkg)
 		cmd.Dir = "../.."

@@ -1,8 +1,6 @@
 package native
 
 import (
-	"bufio"
-	"encoding/gob"
 	"io"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
@@ -26,12 +24,10 @@ func foreignOps(reg *ops.Registry) []protocol.ForeignOp {
 
 // answerChild serves the host's questions until it ends.
 func answerChild(reg *ops.Registry, ask io.Reader, answer io.Writer) {
-	protocol.RegisterValues()
-	dec, w := gob.NewDecoder(bufio.NewReaderSize(ask, 64<<10)), bufio.NewWriterSize(answer, 64<<10)
-	enc := gob.NewEncoder(w)
+	w := protocol.Writer{W: answer}
 	for {
 		var e ops.Evaluation
-		if dec.Decode(&e) != nil {
+		if protocol.Read(ask, &e) != nil {
 			return
 		}
 		var a protocol.Evaluated
@@ -51,7 +47,7 @@ func answerChild(reg *ops.Registry, ask io.Reader, answer io.Writer) {
 			}
 			a.Operands = append(a.Operands, data)
 		}
-		if enc.Encode(&a) != nil || w.Flush() != nil {
+		if w.Write(&a) != nil {
 			return
 		}
 	}

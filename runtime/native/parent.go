@@ -37,21 +37,19 @@ func (e *Engine) Run(ctx context.Context, job *exec.Job) ([]exec.Result, error) 
 }
 
 func (e *Engine) run(ctx context.Context, job *exec.Job, inspect *Inspection) ([]exec.Result, *Findings, error) {
-	dir, err := os.MkdirTemp("", "ptobuild-run-")
-	if err != nil {
-		return nil, nil, err
-	}
-	defer os.RemoveAll(dir)
-	object := filepath.Join(dir, "orchestration.so")
-	if err := os.WriteFile(object, e.Object, 0o700); err != nil {
-		return nil, nil, err
-	}
 	prog, err := ir.Marshal(job.Program)
 	if err != nil {
 		return nil, nil, err
 	}
-	req := protocol.Request{Object: object, Source: e.Source, Lines: e.Lines, Program: prog, Kernels: job.Plan.Kernels, Tensors: job.Tensors,
+	req := protocol.Request{Source: e.Source, Lines: e.Lines, Program: prog, Kernels: job.Plan.Kernels, Tensors: job.Tensors,
 		Scalars: job.Scalars, Schedules: job.Schedules, Machine: job.Machine, Foreign: foreignOps(e.Ops), Inspect: inspect, Forget: e.Forget, Probe: e.Probe}
+	dir := ""
+	if len(e.Kernels) > 0 {
+		if dir, err = os.MkdirTemp("", "ptobuild-run-"); err != nil {
+			return nil, nil, err
+		}
+		defer os.RemoveAll(dir)
+	}
 	for _, k := range e.Kernels {
 		f := protocol.ExternalFile{ID: k.ID, Path: filepath.Join(dir, fmt.Sprintf("kernel%d.so", k.ID)), Source: k.Source}
 		if err := os.WriteFile(f.Path, k.Object, 0o700); err != nil {
@@ -89,6 +87,11 @@ func (e *Engine) child(ctx context.Context, job *exec.Job, req *protocol.Request
 	defer c.close()
 	if len(req.Foreign) > 0 {
 		c.evaluate(e.Ops)
+	}
+	if _, err := c.object.Write(e.Object); err != nil {
+		c.kill()
+		_ = c.wait()
+		return nil, fmt.Errorf("handing over the orchestration: %w", err)
 	}
 	c.send(req, e.Output)
 	stop := context.AfterFunc(ctx, c.kill)

@@ -17,17 +17,25 @@ type progressFile struct {
 	file  *os.File
 }
 
-func newProgress() (*progressFile, error) {
-	fd, err := unix.MemfdCreate("ptobuild-progress", unix.MFD_CLOEXEC)
+// memoryFile is a file without a place in a file system.
+func memoryFile(name string) (*os.File, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), "progress")
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+func newProgress() (*progressFile, error) {
+	f, err := memoryFile("ptobuild-progress")
+	if err != nil {
+		return nil, err
+	}
 	if err := f.Truncate(int64(unsafe.Sizeof(protocol.Progress{}))); err != nil {
 		f.Close()
 		return nil, err
 	}
-	p, fence := protocol.MapProgress(fd)
+	p, fence := protocol.MapProgress(int(f.Fd()))
 	return &progressFile{p, fence, f}, nil
 }
 

@@ -101,7 +101,7 @@ func (b *bridge) place(at sim.Site) sim.Site {
 // function is the place of a function of the source, without a line when it cannot be told.
 func (b *bridge) function(name string) sim.Site {
 	at := sim.Site{File: b.req.Source}
-	object, err := os.ReadFile(b.req.Object)
+	object, err := os.ReadFile(protocol.Object)
 	if err != nil {
 		return at
 	}
@@ -203,7 +203,7 @@ func (b *bridge) do(c *cCommand, r reader) {
 			b.rt.ReportFatal(int(c.number), message, at)
 		case opMisuse:
 			if faultCode(c.number) == protocol.CodeException {
-				if here := thrown(b.object, b.req.Object, "pto_run"); here.IsValid() {
+				if here := thrown(b.object, protocol.Object, "pto_run"); here.IsValid() {
 					at = b.place(here)
 				}
 			}

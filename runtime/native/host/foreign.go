@@ -1,8 +1,6 @@
 package host
 
 import (
-	"bufio"
-	"encoding/gob"
 	"os"
 	"sync"
 
@@ -16,8 +14,7 @@ func hostOps(foreign []protocol.ForeignOp) *ops.Registry {
 	if len(foreign) == 0 {
 		return ops.Builtin()
 	}
-	protocol.RegisterValues()
-	p := &parentOps{enc: gob.NewEncoder(os.NewFile(protocol.AskFD, "ask")), dec: gob.NewDecoder(bufio.NewReaderSize(os.NewFile(protocol.AnswerFD, "answer"), 64<<10))}
+	p := &parentOps{ask: protocol.Writer{W: os.NewFile(protocol.AskFD, "ask")}, answer: os.NewFile(protocol.AnswerFD, "answer")}
 	var specs []*ops.Spec
 	for _, f := range foreign {
 		specs = append(specs, &ops.Spec{Name: f.Name, Params: f.Params, Result: f.Result, Effects: f.Effects, Where: ops.InCore, Evaluate: p.evaluate})
@@ -26,18 +23,18 @@ func hostOps(foreign []protocol.ForeignOp) *ops.Registry {
 }
 
 type parentOps struct {
-	mu  sync.Mutex
-	enc *gob.Encoder
-	dec *gob.Decoder
+	mu     sync.Mutex
+	ask    protocol.Writer
+	answer *os.File
 }
 
 func (p *parentOps) evaluate(e *ops.Evaluation) *diag.Diagnostic {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var a protocol.Evaluated
-	err := p.enc.Encode(e)
+	err := p.ask.Write(e)
 	if err == nil {
-		err = p.dec.Decode(&a)
+		err = protocol.Read(p.answer, &a)
 	}
 	switch {
 	case err != nil:

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ops"
 	"github.com/ptobuild/ptobuild/runtime/exec"
 	"github.com/ptobuild/ptobuild/runtime/kernels"
 	"github.com/ptobuild/ptobuild/runtime/native/protocol"
@@ -28,6 +29,7 @@ func Main() {
 		fmt.Fprintln(os.Stderr, "ptobuild starts this program to run compiled C++; there is nothing to do by hand.")
 		os.Exit(2)
 	}
+	go ops.Builtin()            // which takes as long as the request and the object together
 	runtime.LockOSThread()      // user code may keep thread-local state between calls
 	debug.SetPanicOnFault(true) // a wild pointer of user code is a report of the call that it was given to
 	lateCollection()            // the process lives for one request
@@ -78,7 +80,7 @@ func serve(req *protocol.Request, send func(*protocol.Message)) *diag.Diagnostic
 	for i, s := range req.Schedules {
 		b.progress.Schedule.Store(int64(i))
 		// A fresh copy for every schedule: static variables start anew.
-		obj, d := load(req.Object)
+		obj, d := load(protocol.Object)
 		if d != nil {
 			return d
 		}

@@ -1,11 +1,7 @@
 package protocol
 
 import (
-	"encoding/gob"
-	"sync"
-
 	"github.com/ptobuild/ptobuild/internal/diag"
-	"github.com/ptobuild/ptobuild/ir"
 	"github.com/ptobuild/ptobuild/ops"
 )
 
@@ -28,9 +24,3 @@ type Evaluated struct {
 	Origin   []int64
 	Operands [][]byte // of writable operands
 }
-
-// RegisterValues makes the values of keyword arguments known.
-var RegisterValues = sync.OnceFunc(func() {
-	gob.Register(ir.DType(0))
-	gob.Register(ir.Enum{})
-})

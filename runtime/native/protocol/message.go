@@ -7,10 +7,13 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"slices"
+
+	"github.com/ptobuild/ptobuild/ir"
 )
 
 // Requests and answers go between two processes of one program, so a value is written as its fields in order, without a word about types: encoding/gob
-// describes and compiles every type in every process, which takes longer than a run of five tasks. Functions and empty interfaces are left out, and
+// describes and compiles every type in every process, which takes longer than a run of five tasks. Functions are left out and interfaces with methods have to be nil; an any holds one of the types of dynamic, and
 // what else the code does not know is an error.
 
 // Writer sends values.
@@ -64,6 +67,9 @@ var ErrDamaged = errors.New("a damaged message")
 
 // maxMessage is more than any message has: a size that stands for text is bigger.
 const maxMessage = 1 << 48
+
+// dynamic are the types of what an any holds: values of keyword arguments and scalars.
+var dynamic = [...]reflect.Type{reflect.TypeFor[int64](), reflect.TypeFor[bool](), reflect.TypeFor[string](), reflect.TypeFor[float64](), reflect.TypeFor[ir.DType](), reflect.TypeFor[ir.Enum]()}
 
 // sent reports the fields of a struct that are written.
 func sent(t reflect.Type, i int) bool {
@@ -125,8 +131,15 @@ func appendValue(b []byte, v reflect.Value) (_ []byte, err error) {
 		}
 		return b, err
 	case reflect.Interface:
-		if v.IsNil() {
+		switch anything := v.Type().NumMethod() == 0; {
+		case v.IsNil() && anything:
+			return append(b, 0), nil
+		case v.IsNil():
 			return b, nil
+		case anything:
+			if i := slices.Index(dynamic[:], v.Elem().Type()); i >= 0 {
+				return appendValue(append(b, byte(i+1)), v.Elem())
+			}
 		}
 	}
 	return nil, fmt.Errorf("a message with a %s", v.Type())
@@ -215,6 +228,17 @@ func (m *reader) value(v reflect.Value) {
 			m.value(key)
 			m.value(elem)
 			v.SetMapIndex(key, elem)
+		}
+	case reflect.Interface:
+		if v.Type().NumMethod() > 0 {
+			return
+		}
+		if i := m.uvarint(); i > uint64(len(dynamic)) {
+			m.b = nil
+		} else if i > 0 {
+			x := reflect.New(dynamic[i-1]).Elem()
+			m.value(x)
+			v.Set(x)
 		}
 	case reflect.Pointer:
 		if m.uvarint() != 0 {

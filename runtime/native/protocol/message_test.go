@@ -2,10 +2,14 @@ package protocol
 
 import (
 	"bytes"
+	"fmt"
+	"hash/fnv"
+	"io"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/ptobuild/ptobuild/ops"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
 
@@ -40,6 +44,12 @@ func fill(v reflect.Value, n *int64, depth int) {
 		fill(elem, n, depth+1)
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(key, elem)
+	case reflect.Interface:
+		if v.NumMethod() == 0 {
+			x := reflect.New(dynamic[*n%int64(len(dynamic))]).Elem()
+			fill(x, n, depth+1)
+			v.Set(x)
+		}
 	case reflect.String:
 		v.SetString(strings.Repeat("x", int(*n%200)))
 	case reflect.Bool:
@@ -56,7 +66,7 @@ func fill(v reflect.Value, n *int64, depth int) {
 type runner struct{ sim.KernelRunner }
 
 func TestMessages(t *testing.T) {
-	for _, zero := range []any{Request{}, Message{}, Message{Result: &Result{}}} {
+	for _, zero := range []any{Request{}, Message{}, Message{Result: &Result{}}, ops.Evaluation{}, Evaluated{}} {
 		for _, full := range []bool{false, true} {
 			v := reflect.New(reflect.TypeOf(zero))
 			v.Elem().Set(reflect.ValueOf(zero))
@@ -85,5 +95,43 @@ func TestMessages(t *testing.T) {
 	}
 	if err := (&Writer{W: new(bytes.Buffer)}).Write(&Request{Machine: sim.Config{Kernels: new(runner)}}); err == nil {
 		t.Error("an interface was sent")
+	}
+	if err := (&Writer{W: new(bytes.Buffer)}).Write(&Evaluated{Scalar: []int{1}}); err == nil {
+		t.Error("a list was sent as a scalar")
+	}
+}
+
+// Programs with other messages do not take each other for their own.
+func TestShape(t *testing.T) {
+	h := fnv.New64a()
+	seen := map[reflect.Type]bool{}
+	for _, t := range []reflect.Type{reflect.TypeFor[Request](), reflect.TypeFor[Message](), reflect.TypeFor[ops.Evaluation](), reflect.TypeFor[Evaluated]()} {
+		describe(h, t, seen)
+	}
+	if now := fmt.Sprintf("%x", h.Sum64()); now != shape {
+		t.Errorf("messages have changed: shape is %q now", now)
+	}
+}
+
+// describe writes the shape of a type as messages carry it.
+func describe(w io.Writer, t reflect.Type, seen map[reflect.Type]bool) {
+	io.WriteString(w, t.String())
+	if seen[t] {
+		return
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		if t.Kind() == reflect.Map {
+			describe(w, t.Key(), seen)
+		}
+		describe(w, t.Elem(), seen)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if sent(t, i) {
+				io.WriteString(w, t.Field(i).Name)
+				describe(w, t.Field(i).Type, seen)
+			}
+		}
 	}
 }

@@ -4,12 +4,8 @@ package protocol
 
 import (
 	"fmt"
-	"hash/fnv"
-	"io"
-	"reflect"
 	"runtime/debug"
 	"slices"
-	"sync"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
@@ -30,52 +26,32 @@ const (
 	AskFD      = 5 // questions about ops (see foreign.go)
 	AnswerFD   = 6
 	ProgressFD = 7 // see Progress
+	ObjectFD   = 8 // the shared object of the orchestration
 )
+
+// Object is the path of the shared object of the orchestration, as the host sees it.
+const Object = "/proc/self/fd/8"
 
 // Hello is the first message of a host.
 type Hello struct {
 	Build string // see Build
 }
 
-// Build identifies the program that both sides were built from: its version, and the shape of the messages, in which a message does not name its fields. A host that an
-// upgrade left behind says another one.
-var Build = sync.OnceValue(func() string {
-	h := fnv.New64a()
-	describe(h, reflect.TypeFor[Request](), map[reflect.Type]bool{})
-	describe(h, reflect.TypeFor[Message](), map[reflect.Type]bool{})
+// Build identifies the program that both sides were built from: its version, and the shape of the messages, which do not name their fields. A host that an upgrade left
+// behind says another one.
+func Build() string {
 	version := ""
 	if bi, ok := debug.ReadBuildInfo(); ok {
 		version = bi.Main.Version
 	}
-	return fmt.Sprintf("%s %x", version, h.Sum64())
-})
-
-// describe writes the shape of a type as messages carry it.
-func describe(w io.Writer, t reflect.Type, seen map[reflect.Type]bool) {
-	io.WriteString(w, t.String())
-	if seen[t] {
-		return
-	}
-	seen[t] = true
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		if t.Kind() == reflect.Map {
-			describe(w, t.Key(), seen)
-		}
-		describe(w, t.Elem(), seen)
-	case reflect.Struct:
-		for i := range t.NumField() {
-			if sent(t, i) {
-				io.WriteString(w, t.Field(i).Name)
-				describe(w, t.Field(i).Type, seen)
-			}
-		}
-	}
+	return version + " " + shape
 }
+
+// shape stands for the fields of all messages. A test says what it has to be; to find out at every start would take a part of the time of a run.
+const shape = "2a8b3460b831dbce"
 
 // Request is what the parent wants to have run.
 type Request struct {
-	Object    string // path of the shared object
 	Source    string // name of the C++ file, as it stands in call sites
 	Lines     []LineSpan
 	Program   []byte
