@@ -151,11 +151,21 @@ func (s *Disk) CollectIfDue(ctx context.Context, maxSize int64, began time.Time)
 	return err
 }
 
-// lock takes the lock of collections. It belongs to the open file, so it ends with the process.
+// lock takes the lock of collections.
 func (s *Disk) lock(wait bool) (unlock func(), err error) {
-	f, err := os.OpenFile(filepath.Join(s.dir, lockFile), os.O_CREATE|os.O_RDWR, 0o666)
+	unlock, err = LockFile(filepath.Join(s.dir, lockFile), wait)
 	if err != nil {
 		return nil, fmt.Errorf("locking the cache: %w", err)
+	}
+	return unlock, nil
+}
+
+// LockFile takes a lock that a file stands for, and makes the file if need be. The lock belongs to the open file, so it ends with the process. When another holds it,
+// it waits, or fails with EWOULDBLOCK.
+func LockFile(name string, wait bool) (unlock func(), err error) {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o666)
+	if err != nil {
+		return nil, err
 	}
 	how := syscall.LOCK_EX
 	if !wait {
@@ -169,7 +179,7 @@ func (s *Disk) lock(wait bool) (unlock func(), err error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("locking the cache: %w", err)
+		return nil, err
 	}
 	return func() { f.Close() }, nil
 }

@@ -14,8 +14,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/ptobuild/ptobuild/cache"
 	"github.com/ptobuild/ptobuild/graph/state"
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/plugins"
@@ -26,8 +28,9 @@ import (
 
 // pluginBuilt is what is remembered of such a build.
 type pluginBuilt struct {
-	Inputs string `json:"inputs"` // digest of command and files
-	Output string `json:"output"` // of what it made
+	Inputs string    `json:"inputs"` // digest of command and files
+	Output string    `json:"output"` // of what it made
+	At     time.Time `json:"at"`
 }
 
 func (w *Workspace) buildPlugin(ctx context.Context, c *plugins.Config, p *PluginConfig) (d *diag.Diagnostic) {
@@ -44,15 +47,17 @@ func (w *Workspace) buildPlugin(ctx context.Context, c *plugins.Config, p *Plugi
 		return d
 	}
 	note := filepath.Join(w.pluginDir(), c.Name+".built")
-	var was pluginBuilt
-	if b, err := os.ReadFile(note); err == nil {
-		_ = json.Unmarshal(b, &was) // a damaged note only builds once more
+	began := time.Now()
+	if w.pluginIsBuilt(c, p, note, inputs, began) {
+		return nil
 	}
-	if was.Inputs == inputs && len(p.Files) > 0 {
-		if now, err := w.digest(c.Path); err == nil && now == was.Output {
-			c.SHA256 = now
-			return nil
-		}
+	unlock, err := lockFile(ctx, filepath.Join(w.pluginDir(), c.Name+".lock"))
+	if err != nil {
+		return fail("%v", unwrapPath(err))
+	}
+	defer unlock()
+	if w.pluginIsBuilt(c, p, note, inputs, began) { // meanwhile, by another command
+		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(c.Path), 0o777); err != nil {
 		return fail("%v", unwrapPath(err))
@@ -84,10 +89,45 @@ func (w *Workspace) buildPlugin(ctx context.Context, c *plugins.Config, p *Plugi
 		return fail("`%s` did not make %s", strings.Join(p.Build, " "), c.Path)
 	}
 	c.SHA256 = now
-	if b, err := json.Marshal(pluginBuilt{inputs, now}); err == nil {
+	if b, err := json.Marshal(pluginBuilt{inputs, now, time.Now()}); err == nil {
 		_ = state.Update(note, b) // without it the command runs again
 	}
 	return nil
+}
+
+// pluginIsBuilt reports that the command would make what is there, and takes it: by the note of its last run, which without `files` only counts when it came after began.
+func (w *Workspace) pluginIsBuilt(c *plugins.Config, p *PluginConfig, note, inputs string, began time.Time) bool {
+	var was pluginBuilt
+	if b, err := os.ReadFile(note); err == nil {
+		_ = json.Unmarshal(b, &was) // a damaged note only builds once more
+	}
+	if was.Inputs != inputs || len(p.Files) == 0 && !was.At.After(began) {
+		return false
+	}
+	now, err := w.digest(c.Path)
+	if err != nil || now != was.Output {
+		return false
+	}
+	c.SHA256 = now
+	return true
+}
+
+// lockFile takes the lock of a file; it waits until ctx ends.
+func lockFile(ctx context.Context, name string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return nil, err
+	}
+	for {
+		unlock, err = cache.LockFile(name, false)
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return unlock, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
 
 func lastLines(text string, n int) string {
