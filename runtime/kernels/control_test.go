@@ -314,6 +314,10 @@ func TestKernelErrors(t *testing.T) {
 			i := b.let(bin(ir.Add, b.call("tensor.dim", p, num(0)), num(0)))
 			b.op("load", p, list(i, 0), list(2, 4))
 		}, x44},
+		{"load far out of bounds", CodeBounds, "of axis 0 is outside of extent 4", func(b *builder, p *ir.Var) {
+			i := b.let(bin(ir.Add, b.call("tensor.dim", p, num(0)), num(math.MaxInt64-4)))
+			b.op("load", p, list(i, 0), list(2, 4))
+		}, x44},
 		{"store out of bounds", CodeBounds, "tile.store: [-1, 3) of axis 1", func(b *builder, p *ir.Var) {
 			i := b.let(bin(ir.Sub, b.call("tensor.dim", p, num(0)), num(5)))
 			b.op("store", b.load(p), list(0, i), p)

@@ -14,7 +14,7 @@ var memoryOps = map[string]func(o *opCtx) evalFn{
 // checkWindow checks that extents ext at offset off lie inside of r.
 func (m *machine) checkWindow(s *site, r *region, off, ext *dims) bool {
 	for a := range r.rank {
-		if ext[a] > 0 && (off[a] < 0 || off[a]+ext[a] > r.shape[a]) {
+		if ext[a] > 0 && (off[a] < 0 || off[a] > r.shape[a]-ext[a]) {
 			m.fail(s, CodeBounds, "[%d, %d) of axis %d is outside of extent %d", off[a], off[a]+ext[a], a, r.shape[a])
 			return false
 		}
