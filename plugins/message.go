@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"errors"
+	"os"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
 	"github.com/ptobuild/ptobuild/ir"
@@ -30,6 +31,16 @@ type Hello struct {
 
 // FolderPattern names this folder. It is short: the path of a socket in it may have no more than 100 characters or so.
 const FolderPattern = "pto-"
+
+// MakeFolder makes this folder: where temporary files belong, unless that path leaves too little of such a path.
+func MakeFolder() (string, error) {
+	const longest = 50
+	dir := os.TempDir()
+	if st, err := os.Stat("/tmp"); len(dir) > longest && err == nil && st.IsDir() {
+		dir = "/tmp"
+	}
+	return os.MkdirTemp(dir, FolderPattern)
+}
 
 // Launched is a plugin that the client started together with the helper, which takes it over: the files LaunchedStdout and LaunchedStderr of the helper are the ends
 // of its pipes. The client tells when it is gone (Exit), being its parent.

@@ -45,6 +45,8 @@ type Client struct {
 	helper  string
 	configs []plugins.Config
 
+	sending sync.Mutex // held while a request is written, which takes until the helper reads it
+
 	mu        sync.Mutex // of what follows
 	cmd       *exec.Cmd
 	in        io.WriteCloser
@@ -112,7 +114,7 @@ func (c *Client) Close() error {
 		_ = os.RemoveAll(c.shared) // of no use to anybody
 		c.shared = ""
 	}
-	cmd, in, out := c.cmd, c.in, c.out
+	cmd, in, out, ended := c.cmd, c.in, c.out, c.ended
 	c.cmd = nil
 	if c.broken == nil {
 		c.broken = diag.Errorf(plugins.CodeHelper, diag.Span{}, "the connection to the plugins is closed")
@@ -124,7 +126,7 @@ func (c *Client) Close() error {
 	_ = in.Close() // the helper ends when its input does; a helper that is gone is fine too
 	done := make(chan struct{})
 	go func() {
-		<-c.ended
+		<-ended
 		_ = cmd.Wait() // how it ended matters no more
 		_ = out.Close()
 		_ = os.RemoveAll(c.folder) // a helper that was killed did not
@@ -171,6 +173,9 @@ func (c *Client) call(r *plugins.Request) (*plugins.Response, error) {
 }
 
 func (c *Client) try(r *plugins.Request) (resp *plugins.Response, again bool, err error) {
+	if c.ctx.Err() != nil {
+		return nil, false, c.stopped(r.Plugin)
+	}
 	answer := make(chan *plugins.Response, 1)
 	c.mu.Lock()
 	if c.broken == nil && c.cmd == nil {
@@ -184,35 +189,38 @@ func (c *Client) try(r *plugins.Request) (resp *plugins.Response, again bool, er
 	c.next++
 	r.ID = c.next
 	c.waiting[r.ID] = answer
-	sent := c.pipe.SendRequest(r)
-	ended, in := c.ended, c.in
+	ended, in, pipe := c.ended, c.in, c.pipe
 	c.mu.Unlock()
-	if sent == nil {
-		slow := time.AfterFunc(noticeAfter, func() { c.notice(r.Plugin) })
-		defer slow.Stop()
+	slow := time.AfterFunc(noticeAfter, func() { c.notice(r.Plugin) })
+	defer slow.Stop()
+	c.sending.Lock()
+	sent := pipe.SendRequest(r)
+	c.sending.Unlock()
+	if sent != nil {
+		_ = in.Close() // whoever sees the helper's end says why
+	}
+	select {
+	case resp = <-answer:
+	case <-c.ctx.Done():
+	case <-ended:
 		select {
-		case resp := <-answer:
-			if resp.Failure.HasErrors() {
-				c.failed.Store(true)
-			}
-			return resp, false, resp.Failure.Err()
-		case <-c.ctx.Done():
-			return nil, false, diag.Errorf(plugins.CodeFailed, diag.Span{}, "plugin %s was not waited for: %v", r.Plugin, context.Cause(c.ctx)).WithHint("the command was stopped")
-		case <-ended:
-			select {
-			case resp := <-answer: // its last word
-				return resp, false, resp.Failure.Err()
-			default:
-			}
+		case resp = <-answer: // its last word
+		default:
 		}
-	} else {
-		_ = in.Close()
-		<-ended // whoever sees its end says why
+	}
+	switch {
+	case resp != nil:
+		if resp.Failure.HasErrors() {
+			c.failed.Store(true)
+		}
+		return resp, false, resp.Failure.Err()
+	case c.ctx.Err() != nil:
+		return nil, false, c.stopped(r.Plugin)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.ended != ended: // another call started it again
+	case c.ended != ended: // another call gave it up, or started it again
 		return nil, true, nil
 	case c.broken == nil && !c.restarted:
 		c.restarted = true
@@ -225,10 +233,15 @@ func (c *Client) try(r *plugins.Request) (resp *plugins.Response, again bool, er
 	return nil, false, c.broken
 }
 
+// stopped is the report about a call when ctx has ended.
+func (c *Client) stopped(plugin string) *diag.Diagnostic {
+	return diag.Errorf(plugins.CodeFailed, diag.Span{}, "plugin %s was not waited for: %v", plugin, context.Cause(c.ctx)).WithHint("the command was stopped")
+}
+
 // abandon forgets a helper that ended; the lock is held.
 func (c *Client) abandon() {
 	cmd, in, out, folder := c.cmd, c.in, c.out, c.folder
-	c.cmd, c.waiting = nil, map[uint64]chan *plugins.Response{}
+	c.cmd, c.ended, c.waiting = nil, nil, map[uint64]chan *plugins.Response{}
 	_ = in.Close()
 	_ = cmd.Wait() // how it ended matters no more
 	_ = out.Close()
@@ -263,9 +276,9 @@ func (c *Client) notStarted(err error) *diag.Diagnostic {
 }
 
 // read hands out responses until the helper ends.
-func (c *Client) read() {
+func (c *Client) read(pipe *plugins.Pipe) {
 	var reply plugins.HelloReply
-	if err := c.pipe.Receive(&reply); err != nil || reply.Version != plugins.PipeVersion {
+	if err := pipe.Receive(&reply); err != nil || reply.Version != plugins.PipeVersion {
 		c.mu.Lock()
 		if c.broken == nil {
 			c.broken = c.lost("is not of the same version as this ptobuild").WithHint("install both from one release: go install ./cmd/...")
@@ -275,7 +288,7 @@ func (c *Client) read() {
 	}
 	for {
 		resp := new(plugins.Response)
-		if c.pipe.ReceiveResponse(resp) != nil {
+		if pipe.ReceiveResponse(resp) != nil {
 			return
 		}
 		c.mu.Lock()

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"io"
 	"os"
 	"os/exec"
@@ -77,17 +78,20 @@ func (l *launched) end() {
 // exited tells the helper that has it how it ended. Without that helper nobody needs to know.
 func (c *Client) exited(l *launched) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.cmd != nil && c.cmd == l.helper && c.broken == nil {
-		r := &plugins.Request{Exit: &plugins.Exit{State: l.cmd.ProcessState.String()}}
-		_ = c.pipe.SendRequest(r) // a helper that is gone is noticed by the next call
+	pipe := c.pipe
+	has := c.cmd != nil && c.cmd == l.helper && c.broken == nil
+	c.mu.Unlock()
+	if has {
+		c.sending.Lock()
+		defer c.sending.Unlock()
+		_ = pipe.SendRequest(&plugins.Request{Exit: &plugins.Exit{State: l.cmd.ProcessState.String()}}) // a helper that is gone is noticed by the next call
 	}
 }
 
 // start starts the helper and the plugin that is asked first, and greets the helper; the lock is held.
 func (c *Client) start(first string) (failed *diag.Diagnostic) {
 	var err error
-	if c.folder, err = os.MkdirTemp("", plugins.FolderPattern); err != nil {
+	if c.folder, err = plugins.MakeFolder(); err != nil {
 		return c.notStarted(err)
 	}
 	hello := plugins.Hello{Version: plugins.PipeVersion, Plugins: c.configs, Folder: c.folder}
@@ -129,15 +133,18 @@ func (c *Client) start(first string) (failed *diag.Diagnostic) {
 		return c.notStarted(err)
 	}
 	// The answer to the greeting is read when the first request is on its way already.
-	c.cmd, c.in, c.out, c.pipe, c.ended = cmd, in, out, plugins.NewPipe(out, in), make(chan struct{})
-	_ = c.pipe.Send(hello) // an error will come back with the first request
+	pipe, ended := plugins.NewPipe(out, in), make(chan struct{})
+	c.cmd, c.in, c.out, c.pipe, c.ended = cmd, in, out, pipe, ended
+	unhook := context.AfterFunc(c.ctx, func() { _ = in.Close() }) // nobody waits any more for a helper that does not read
+	_ = pipe.Send(hello)                                          // an error will come back with the first request
 	go func() {
-		c.read()
+		c.read(pipe)
+		unhook()
 		_ = cmd.Process.Kill() // it may have sent what it must not
 		if l != nil {
 			l.end()
 		}
-		close(c.ended)
+		close(ended)
 	}()
 	return nil
 }

@@ -6,8 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -138,5 +140,98 @@ func TestSameEnvironment(t *testing.T) {
 	}
 	if !slices.Equal(seen[0], seen[1]) || !slices.Contains(seen[0], fmt.Sprint(1<<20)) {
 		t.Errorf("launched:\n%s\nstarted by the helper:\n%s", strings.Join(seen[0], "\n"), strings.Join(seen[1], "\n"))
+	}
+}
+
+// All calls that wait for a helper when it ends are asked again: the first that notices says that it ended once, not twice.
+func TestManyWaitForKilledHelper(t *testing.T) {
+	c := open(t, acme())
+	load(t, c)
+	helper := running(t, filepath.Join(bin, client.HelperName))[0]
+	signal(t, helper, syscall.SIGSTOP)
+	before := c.Requests()
+	const calls = 100
+	failed := make(chan error, calls)
+	for range calls {
+		go func() {
+			_, err := c.Ask(&plugins.Request{Plugin: "acme"})
+			failed <- err
+		}()
+	}
+	for c.Requests() < before+calls {
+		runtime.Gosched()
+	}
+	kill(t, helper)
+	for range calls {
+		if err := <-failed; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A command that is interrupted ends though its helper reads nothing.
+func TestCancelStoppedHelper(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	c := client.New(ctx, filepath.Join(bin, client.HelperName), []plugins.Config{acme()}, "")
+	load(t, c)
+	helper := running(t, filepath.Join(bin, client.HelperName))[0]
+	signal(t, helper, syscall.SIGSTOP)
+	before := c.Requests()
+	failed := make(chan error)
+	for range 2 {
+		go func() {
+			_, err := c.Ask(&plugins.Request{Plugin: "acme", Infer: &plugins.InferRequest{Calls: make([]byte, 1<<20)}}) // more than a pipe holds
+			failed <- err
+		}()
+	}
+	for c.Requests() < before+2 {
+		runtime.Gosched()
+	}
+	cancel()
+	for range 2 {
+		if err := <-failed; err == nil || !strings.Contains(err.Error(), context.Canceled.Error()) {
+			t.Error(err)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	ends(t, helper)
+}
+
+// Where the path of the folder for temporary files is longer than that of a socket may be, plugins are started all the same.
+func TestLongTemp(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 25))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", dir)
+	load(t, open(t, acme()))
+}
+
+// A plugin that ended is not waited for because what it started goes on and holds its output open: neither one that was launched, nor one that the helper started.
+func TestLeftBehind(t *testing.T) {
+	dir := t.TempDir()
+	holds := filepath.Join(dir, "holds")
+	if err := os.WriteFile(holds, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var configs []plugins.Config
+	for _, name := range []string{"first", "second"} {
+		path := filepath.Join(dir, name)
+		script := fmt.Sprintf("#!/bin/sh\nsetsid sh -c 'while [ -e %s ]; do sleep 0.1; done' &\necho told >&2\nexit 3\n", holds)
+		if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		configs = append(configs, plugins.Config{Name: name, Path: path})
+	}
+	failed := open(t, configs...).Load().Failed
+	if err := os.Remove(holds); err != nil {
+		t.Error(err)
+	}
+	for _, c := range configs {
+		if text := failed[c.Name].Error(); !strings.Contains(text, "ended before it was ready (exit status 3)") || !strings.Contains(text, "told") {
+			t.Error(text)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/gob"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,9 +50,9 @@ const maxMemory = 64 << 20
 
 const memoryMagic = "ptobuild plugin answers 1\n"
 
-// memoryPath is the file for a plugin's answers in a folder.
+// memoryPath is the file for a plugin's answers in a folder. Answers also depend on what this version of ptobuild tells a plugin it can, and keep only what it understood.
 func memoryPath(dir string, c *plugins.Config) string {
-	id := sha256.Sum256([]byte(c.Identity()))
+	id := sha256.Sum256(fmt.Append(nil, c.Identity(), plugins.PipeVersion, plugins.Minor, plugins.CoreCapabilities))
 	return filepath.Join(dir, c.Name+"-"+hex.EncodeToString(id[:8])+".answers")
 }
 

@@ -68,3 +68,14 @@ func state(pid int) string {
 	_, rest, _ := strings.Cut(string(b), ") ")
 	return rest[:1]
 }
+
+func signal(t *testing.T, pid int, s os.Signal) {
+	t.Helper()
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Signal(s); err != nil {
+		t.Error(err)
+	}
+}

@@ -31,7 +31,7 @@ type Host struct {
 
 // New makes a host; it starts no process. Close it when done.
 func New(configs []plugins.Config) (*Host, error) {
-	temp, err := os.MkdirTemp("", plugins.FolderPattern)
+	temp, err := plugins.MakeFolder()
 	if err != nil {
 		return nil, err
 	}

@@ -9,20 +9,23 @@ import (
 	"regexp"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/ptobuild/ptobuild/plugins"
 	"github.com/ptobuild/ptobuild/plugins/launch"
 )
 
-// execRunner holds the process of a plugin. Unlike go-plugin's own runner it starts it as package launch says, or holds one that the client launched.
+// execRunner holds the process of a plugin. Unlike go-plugin's own runner it starts it as package launch says, or holds one that the client launched, and it does not
+// wait for the output of a process that is gone: what that started may hold it open for good.
 type execRunner struct {
-	name           string
-	start          func() (pid int, err error)
-	wait           func() string // until it is gone; gives how it ended
-	kill           func() error
-	stdout, stderr io.ReadCloser
-	pid            int           // 0 before the start
-	ended          chan struct{} // closed when the process is gone
+	name   string
+	start  func() (pid int, err error)
+	wait   func() string // until it is gone; gives how it ended
+	kill   func() error
+	pipes  [2]*os.File // the ends of its stdout and stderr
+	stdout io.ReadCloser
+	pid    int           // 0 before the start
+	ended  chan struct{} // closed when the process is gone
 
 	mu    sync.Mutex
 	state string // how it ended
@@ -30,18 +33,23 @@ type execRunner struct {
 
 // newRunner makes a runner that starts a process.
 func newRunner(cmd *exec.Cmd, memory int64, said io.Writer) (*execRunner, error) {
-	stdout, err := cmd.StdoutPipe()
+	stdout, stdoutEnd, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
-	stderr, err := cmd.StderrPipe()
+	stderr, stderrEnd, err := os.Pipe()
 	if err != nil {
+		_, _ = stdout.Close(), stdoutEnd.Close()
 		return nil, err
 	}
+	cmd.Stdout, cmd.Stderr = stdoutEnd, stderrEnd
 	return &execRunner{
-		name: cmd.Path, stdout: quiet(stdout, said), stderr: stderr, ended: make(chan struct{}),
+		name: cmd.Path, pipes: [2]*os.File{stdout, stderr}, stdout: quiet(stdout, said), ended: make(chan struct{}),
 		start: func() (int, error) {
-			if err := launch.Start(cmd, memory); err != nil {
+			err := launch.Start(cmd, memory)
+			_, _ = stdoutEnd.Close(), stderrEnd.Close() // the process has them
+			if err != nil {
+				_, _ = stdout.Close(), stderr.Close()
 				return 0, err
 			}
 			return cmd.Process.Pid, nil
@@ -57,14 +65,14 @@ func newRunner(cmd *exec.Cmd, memory int64, said io.Writer) (*execRunner, error)
 // launched is a plugin that the client launched together with this program.
 type launched struct {
 	plugins.Launched
-	stdout, stderr io.ReadCloser
+	stdout, stderr *os.File
 	ended          chan string // how, from the client, whose child it is; closed when the client is gone
 }
 
 // runner holds it.
 func (l *launched) runner(c *plugins.Config, said io.Writer) *execRunner {
 	return &execRunner{
-		name: c.Path, stdout: quiet(l.stdout, said), stderr: l.stderr, ended: make(chan struct{}),
+		name: c.Path, pipes: [2]*os.File{l.stdout, l.stderr}, stdout: quiet(l.stdout, said), ended: make(chan struct{}),
 		start: func() (int, error) { return l.PID, nil },
 		wait:  func() string { return <-l.ended },
 		kill: func() error {
@@ -107,17 +115,32 @@ func quiet(stdout io.ReadCloser, said io.Writer) io.ReadCloser {
 // maxLine is more than a handshake with a certificate.
 const maxLine = 64 << 10
 
+// lastWords is how long after its end it is waited for what a plugin wrote.
+const lastWords = 200 * time.Millisecond
+
 func (r *execRunner) Start(context.Context) (err error) {
-	r.pid, err = r.start()
-	return err
+	if r.pid, err = r.start(); err != nil {
+		return err
+	}
+	go func() {
+		state := r.wait()
+		r.mu.Lock()
+		r.state = state
+		r.mu.Unlock()
+		for _, f := range r.pipes {
+			_ = f.SetReadDeadline(time.Now().Add(lastWords)) // a pipe has deadlines
+		}
+		close(r.ended)
+	}()
+	return nil
 }
 
+// Wait is called when all output was read.
 func (r *execRunner) Wait(context.Context) error {
-	state := r.wait()
-	r.mu.Lock()
-	r.state = state
-	r.mu.Unlock()
-	close(r.ended)
+	<-r.ended
+	for _, f := range r.pipes {
+		_ = f.Close()
+	}
 	return nil
 }
 
@@ -141,7 +164,7 @@ func (r *execRunner) Kill(context.Context) error {
 }
 
 func (r *execRunner) Stdout() io.ReadCloser           { return r.stdout }
-func (r *execRunner) Stderr() io.ReadCloser           { return r.stderr }
+func (r *execRunner) Stderr() io.ReadCloser           { return r.pipes[1] }
 func (r *execRunner) Name() string                    { return r.name }
 func (r *execRunner) Diagnose(context.Context) string { return "" }
 

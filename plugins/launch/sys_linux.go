@@ -14,9 +14,10 @@ func sysProcAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// Inherited is a file that the parent handed over. Plugins do not get it in turn.
+// Inherited is the end of a pipe that the parent handed over, with deadlines. Plugins do not get it in turn.
 func Inherited(fd int) *os.File {
 	syscall.CloseOnExec(fd)
+	_ = syscall.SetNonblock(fd, true) // without it there are no deadlines
 	return os.NewFile(uintptr(fd), "inherited")
 }
 
