@@ -25,7 +25,9 @@ type Hello struct {
 	Version int
 	Plugins []Config
 	// Folder holds sockets and the plugins' temporary files. The helper removes it when it ends.
-	Folder   string
+	Folder string
+	// Shared is the folder of the files that hand data to plugins, if there comes to be one. The client removes it, and the helper, for a client that was killed.
+	Shared   string
 	Launched *Launched
 }
 

@@ -5,7 +5,9 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
 
 	"golang.org/x/term"
 
@@ -17,7 +19,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, "ptobuild starts this program when it needs a plugin; there is nothing to do by hand.")
 		os.Exit(2)
 	}
-	debug.SetGCPercent(400) // it passes messages on and keeps nothing: the default costs a tenth of its time
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // when ptobuild was killed, there are still plugins to end and files to remove
+	debug.SetGCPercent(400)                                 // it passes messages on and keeps nothing: the default costs a tenth of its time
 	out := os.Stdout
 	os.Stdout = os.Stderr // standard output carries answers and nothing else
 	if err := host.Serve(os.Stdin, out); err != nil {

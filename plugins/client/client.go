@@ -112,7 +112,6 @@ func (c *Client) Close() error {
 	c.mu.Lock()
 	if c.shared != "" {
 		_ = os.RemoveAll(c.shared) // of no use to anybody
-		c.shared = ""
 	}
 	cmd, in, out, ended := c.cmd, c.in, c.out, c.ended
 	c.cmd = nil

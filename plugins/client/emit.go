@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -256,18 +257,25 @@ func (c *Client) sharedFile() (*os.File, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.shared == "" {
-		dir := "/dev/shm" // memory; elsewhere the page cache does nearly as well
-		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
-			dir = ""
-		}
-		var err error
-		if c.shared, err = os.MkdirTemp(dir, "ptobuild-"); err != nil {
+	if c.fileCount == 0 {
+		if err := os.Mkdir(c.sharedFolder(), 0o700); err != nil {
 			return nil, err
 		}
 	}
 	c.fileCount++
 	return os.OpenFile(filepath.Join(c.shared, fmt.Sprint(c.fileCount)), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+// sharedFolder names the folder of these files, which need not be there yet; the lock is held.
+func (c *Client) sharedFolder() string {
+	if c.shared == "" {
+		dir := "/dev/shm" // memory; elsewhere the page cache does nearly as well
+		if st, err := os.Stat(dir); err != nil || !st.IsDir() {
+			dir = os.TempDir()
+		}
+		c.shared = filepath.Join(dir, fmt.Sprintf("ptobuild-%d-%x", os.Getpid(), rand.Uint64()))
+	}
+	return c.shared
 }
 
 func evaluationKey(plugin string, e *ops.Evaluation) [sha256.Size]byte {

@@ -9,6 +9,15 @@ func (c *Client) Requests() uint64 {
 	return c.next
 }
 
+// SharedFile makes a file that hands data to plugins.
+func (c *Client) SharedFile() (string, error) {
+	f, err := c.sharedFile()
+	if err != nil {
+		return "", err
+	}
+	return f.Name(), nil
+}
+
 // ForeseeType notes that the type of a call will be asked for.
 func (c *Client) ForeseeType(plugin string, call *ir.OpCall) error {
 	untyped := *call

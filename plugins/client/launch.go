@@ -94,7 +94,7 @@ func (c *Client) start(first string) (failed *diag.Diagnostic) {
 	if c.folder, err = plugins.MakeFolder(); err != nil {
 		return c.notStarted(err)
 	}
-	hello := plugins.Hello{Version: plugins.PipeVersion, Plugins: c.configs, Folder: c.folder}
+	hello := plugins.Hello{Version: plugins.PipeVersion, Plugins: c.configs, Folder: c.folder, Shared: c.sharedFolder()}
 	l := c.launch(first)
 	defer func() {
 		if failed != nil {

@@ -1,8 +1,11 @@
 package client_test
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ptobuild/ptobuild/ir"
+	"github.com/ptobuild/ptobuild/ops"
+	"github.com/ptobuild/ptobuild/passes"
 	"github.com/ptobuild/ptobuild/plugins"
 	"github.com/ptobuild/ptobuild/plugins/client"
 )
@@ -72,7 +78,12 @@ func TestKilledCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), "COMMAND_WITH_PLUGIN="+bin)
+	temp, err := os.MkdirTemp("", "t-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(temp)
+	cmd.Env = append(os.Environ(), "COMMAND_WITH_PLUGIN="+bin, "TMPDIR="+temp)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -81,7 +92,8 @@ func TestKilledCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := out.Read(make([]byte, 1)); err != nil {
+	shared, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
 		t.Fatal(err)
 	}
 	started := children(t, cmd.Process.Pid)
@@ -98,9 +110,15 @@ func TestKilledCommand(t *testing.T) {
 	for _, p := range started {
 		ends(t, p)
 	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		t.Errorf("%v is left behind (%v)", left, err)
+	}
+	if _, err := os.Stat(filepath.Dir(shared)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is left behind (%v)", shared, err)
+	}
 }
 
-// command uses two plugins, says so, and goes on.
+// command uses two plugins, says where it shares files with them, and goes on with a call that takes its time.
 func command(bin string) {
 	c := client.New(context.Background(), filepath.Join(bin, client.HelperName), []plugins.Config{{Name: "acme", Path: filepath.Join(bin, "acme")}, {Name: "other", Path: filepath.Join(bin, "acme"), AnyName: true}}, "")
 	for _, name := range []string{"acme", "other"} {
@@ -108,8 +126,14 @@ func command(bin string) {
 			panic(err)
 		}
 	}
-	fmt.Println("ready")
-	select {}
+	shared, err := c.SharedFile()
+	if err != nil {
+		panic(err)
+	}
+	loaded := c.Load()
+	i := slices.IndexFunc(loaded.Passes, func(p plugins.Pass) bool { return p.Name == "acme.Hang" })
+	c.Slow = func(string) { fmt.Println(shared) }
+	_, _ = loaded.Passes[i].Run(&passes.Context{Ops: ops.Builtin()}, &ir.Program{Name: "p"})
 }
 
 // A plugin sees the same, whoever starts it: the first one is launched together with the helper, the second one is started by it.

@@ -26,6 +26,7 @@ import (
 // Host runs the plugins of one workspace.
 type Host struct {
 	temp    string // holds sockets and the plugins' temporary files
+	shared  string // see plugins.Hello; "": none
 	plugins map[string]*Plugin
 }
 
@@ -56,7 +57,11 @@ func (h *Host) Close() error {
 		wg.Go(p.close)
 	}
 	wg.Wait()
-	return os.RemoveAll(h.temp)
+	err := os.RemoveAll(h.temp)
+	if h.shared != "" {
+		err = cmp.Or(err, os.RemoveAll(h.shared))
+	}
+	return err
 }
 
 // Plugin calls one plugin. Its methods may be used from several goroutines.

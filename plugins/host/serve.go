@@ -25,6 +25,7 @@ func Serve(in io.Reader, out io.Writer) error {
 		return nil // the client says so
 	}
 	h := newIn(hello.Folder, hello.Plugins)
+	h.shared = hello.Shared
 	exited := make(chan string, 1)
 	if l := hello.Launched; l != nil {
 		h.plugins[l.Plugin].launched = &launched{*l, launch.Inherited(plugins.LaunchedStdout), launch.Inherited(plugins.LaunchedStderr), exited}
