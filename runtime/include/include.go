@@ -9,10 +9,21 @@ import "embed"
 //go:embed *.h
 var Files embed.FS
 
-// Entry is C++ text that follows an orchestration: what the tool calls in it. ENTRY stands for the name of its entry function.
-//
-//go:embed entry/entry.cpp
-var Entry string
+var (
+	//go:embed entry/thrown.cpp
+	thrown string
+	//go:embed entry/entry.cpp
+	entry string
+	//go:embed entry/kernel.cpp
+	kernel string
+)
+
+// Entry and Guard are C++ text that follows an orchestration and a kernel: what the tool calls in them. ENTRY stands for the name of the entry function of an
+// orchestration.
+var (
+	Entry = thrown + entry
+	Guard = thrown + kernel
+)
 
 // Kernel are the headers of kernels, below the folder "kernel".
 //

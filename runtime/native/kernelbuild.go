@@ -49,51 +49,7 @@ var (
 		"-Wl,--version-script=" + exportsName, "-x", "c++-cpp-output"}
 )
 
-const (
-	kernelExports = "{ global: pto_kernel; pto_thrown; local: *; };\n"
-	// guard calls the kernel; an exception that leaves it becomes text. The compiler must not see which function it calls: it would drop the call of
-	// one that can only crash. The rest is that of entry.cpp: where an exception came from.
-	guard = `
-extern "C" __attribute__((visibility("default"))) void* pto_thrown[16] = {};
-extern "C" __attribute__((weak)) int pto_backtrace(void**, int) __asm__("backtrace");
-extern "C" [[noreturn]] void __real___cxa_throw(void*, void*, void (*)(void*));
-static struct { void *exception, *from[16]; } pto_throws[16];
-static unsigned pto_next_throw = 0;
-extern "C" [[noreturn]] void __wrap___cxa_throw(void* exception, void* type, void (*destroy)(void*)) {
-    auto& t = pto_throws[pto_next_throw++ % 16];
-    t = {exception, {}};
-    if (pto_backtrace) pto_backtrace(t.from, 16);
-    __real___cxa_throw(exception, type, destroy);
-}
-static void pto_caught() {
-    const std::exception_ptr caught = std::current_exception();
-    void* exception = nullptr;
-    __builtin_memcpy(&exception, &caught, sizeof exception);
-    __builtin_memset(pto_thrown, 0, sizeof pto_thrown);
-    for (unsigned i = 1; exception && i <= 16; ++i) {
-        const auto& t = pto_throws[(pto_next_throw - i) % 16];
-        if (t.exception != exception) continue;
-        __builtin_memcpy(pto_thrown, t.from, sizeof pto_thrown);
-        return;
-    }
-}
-extern "C" void kernel_entry(long*);
-extern "C" __attribute__((visibility("default"))) int pto_kernel(long* args, char* text, unsigned long size) {
-    void (*volatile entry)(long*) = kernel_entry;
-    try {
-        entry(args);
-        return 0;
-    } catch (const std::exception& e) {
-        pto_caught();
-        __builtin_strncpy(text, e.what(), size - 1);
-        return 1;
-    } catch (...) {
-        pto_caught();
-        return 2;
-    }
-}
-`
-)
+const kernelExports = "{ global: pto_kernel; pto_thrown; local: *; };\n"
 
 // Kernel preprocesses the source of a kernel. Paths are those of the workspace at root.
 func (t *Toolchain) Kernel(ctx context.Context, root string, k plan.Kernel) (*KernelSource, error) {
@@ -115,7 +71,7 @@ func (t *Toolchain) Kernel(ctx context.Context, root string, k plan.Kernel) (*Ke
 	}
 	cmd := t.command(ctx, dir, append(args, "-x", "c++", "-")...)
 	cmd.Dir = root
-	cmd.Stdin = strings.NewReader("#include \"" + k.External.Source + "\"\n#include <exception>\n# 1 \"<guard>\"\n" + guard)
+	cmd.Stdin = strings.NewReader("#include \"" + k.External.Source + "\"\n#include <exception>\n# 1 \"<guard>\"\n" + include.Guard)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
