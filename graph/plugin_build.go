@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -76,10 +77,10 @@ func (w *Workspace) buildPlugin(ctx context.Context, c *plugins.Config, p *Plugi
 	}()
 	cmd := osexec.CommandContext(ctx, p.Build[0], p.Build[1:]...)
 	cmd.Dir = w.Root
-	out, err := cmd.CombinedOutput()
+	out, err := runCommand(cmd)
 	if err != nil {
-		d := fail("`%s`: %v", strings.Join(p.Build, " "), err)
-		if text := lastLines(string(out), 8); text != "" {
+		d := fail("`%s`: %v", strings.Join(p.Build, " "), cmp.Or(context.Cause(ctx), err))
+		if text := lastLines(out, 8); text != "" {
 			d.Message += "\n" + text
 		}
 		return d.WithHint("the command runs in the folder of Pto.toml")

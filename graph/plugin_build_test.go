@@ -1,8 +1,10 @@
 package graph
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -41,6 +43,43 @@ func TestPluginBuiltOnce(t *testing.T) {
 		log, err := os.ReadFile(filepath.Join(dir, "log"))
 		if runs := strings.Count(string(log), "run"); err != nil || files != "" && runs != 1 || runs == 0 {
 			t.Errorf("with %q it was built %d times (%v)", files, runs, err)
+		}
+	}
+}
+
+// A build command is not waited for beyond its end, and when ptobuild is interrupted it ends with all that it started.
+func TestPluginBuildLeavesServer(t *testing.T) {
+	for _, interrupted := range []bool{false, true} {
+		dir := t.TempDir()
+		command := "while [ -e make.sh ]; do sleep 0.1; done"
+		if !interrupted {
+			command = "setsid sh -c '" + command + "' & cp make.sh acme"
+		}
+		for name, text := range map[string]string{ConfigName: "[plugins.acme]\npath = \"acme\"\nbuild = [\"sh\", \"make.sh\"]\n", "make.sh": "touch began\n" + command + "\n"} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w, ds := Open(dir)
+		if ds.HasErrors() {
+			t.Fatal(ds)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		if interrupted {
+			go func() {
+				for {
+					if _, err := os.Stat(filepath.Join(dir, "began")); err == nil {
+						cancel()
+						return
+					}
+					runtime.Gosched()
+				}
+			}()
+		}
+		_, lost, _ := w.Plugins(ctx)
+		cancel()
+		if d := lost["acme"]; (d != nil) != interrupted || interrupted && !strings.Contains(d.Message, "context canceled") {
+			t.Error(d)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	osexec "os/exec"
@@ -603,16 +604,12 @@ func (t *Tester) runReference(ctx context.Context, test *TestConfig, inputs map[
 	argv := test.Expect.Reference
 	cmd := osexec.CommandContext(ctx, argv[0], append(slices.Clone(argv[1:]), in, out)...)
 	cmd.Dir = t.Builder.WS.Root
-	// A process group of its own: an interrupt reaches it through us, and what it started ends with it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	var text bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &text, &text
-	if err := cmd.Run(); err != nil {
+	text, err := runCommand(cmd)
+	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
 		}
-		return nil, diag.Errorf(CodeReference, diag.Span{}, "test %q: the reference command %q failed: %v%s", test.Name, strings.Join(argv, " "), err, tail(text.String())).
+		return nil, diag.Errorf(CodeReference, diag.Span{}, "test %q: the reference command %q failed: %v%s", test.Name, strings.Join(argv, " "), err, tail(text)).
 			WithHint("it is run in the workspace root with an input folder and an output folder as last arguments")
 	}
 	result := map[string][]byte{}
@@ -625,6 +622,20 @@ func (t *Tester) runReference(ctx context.Context, test *TestConfig, inputs map[
 		result[o+".npy"] = b
 	}
 	return result, nil
+}
+
+// runCommand runs a command of the user's and gives its output. It is a process group of its own: an interrupt reaches it through us, and what it started ends with it.
+// What goes on beyond its end, a server of a build system perhaps, is not waited for.
+func runCommand(cmd *osexec.Cmd) (output string, err error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	var text bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &text, &text
+	if err = cmd.Run(); errors.Is(err, osexec.ErrWaitDelay) {
+		err = nil
+	}
+	return text.String(), err
 }
 
 // tail is the end of a command's output, for a report.
