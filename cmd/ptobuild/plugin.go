@@ -398,10 +398,13 @@ func (a *app) pluginLock(ctx context.Context, names []string) error {
 	for _, name := range pins.Built {
 		a.ui.Printf("%s is built in this workspace: its sources are what is versioned\n", name)
 	}
-	if pins.Changed {
+	switch {
+	case pins.Changed:
 		a.ui.Printf("wrote Pto.lock: commit it\n")
-	} else {
+	case len(pins.Pinned) > 0:
 		a.ui.Printf("Pto.lock is up to date\n")
+	default:
+		a.ui.Printf("nothing to pin\n")
 	}
 	return nil
 }

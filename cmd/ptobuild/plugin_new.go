@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"text/template"
 
@@ -76,9 +77,14 @@ func (a *app) newGoPlugin(name, dir, sdk string) error {
 		if err != nil {
 			return err
 		}
+		if !isCheckout(abs) {
+			return diag.Errorf(graph.CodeConfig, diag.Span{File: sdk}, "is no checkout of ptobuild: it has no plugins/sdk").WithHint("--sdk is for plugins that use an SDK which is not published")
+		}
 		data["SDK"] = abs
 	}
-	s := skeleton{dir: dir, data: data}
+	s := skeleton{dir: dir, data: data, outer: func(in, file string) (build, files []string) {
+		return []string{"go", "build", "-C", in, "-trimpath", "-buildvcs=false", "-ldflags=-buildid=", "-o", file, "."}, []string{in + "/*.go"}
+	}}
 	names := []string{"Pto.toml", "example.py", "main.go", "main_test.go"}
 	var steps []step
 	if !moduleAbove(dir) { // otherwise it is a package of that module
@@ -93,7 +99,9 @@ func (a *app) newGoPlugin(name, dir, sdk string) error {
 }
 
 func (a *app) newPythonPlugin(name, dir string) error {
-	s := skeleton{dir: dir, data: map[string]string{"Name": name}}
+	s := skeleton{dir: dir, data: map[string]string{"Name": name}, outer: func(in, file string) (build, files []string) {
+		return []string{"python3", in + "/src/ptobuild_plugin.py", "pack", in + "/src", in + "/" + file}, []string{in + "/src/**/*.py"}
+	}}
 	s.add("Pto.toml", "_plugin_python/Pto.toml.tmpl")
 	s.add("example.py", "_plugin/example.py.tmpl")
 	s.add("test_blend.py", "_plugin_python/test_blend.py.tmpl")
@@ -133,12 +141,12 @@ func (a *app) madePlugin(s *skeleton, steps []step, name string) error {
 	for _, x := range steps {
 		a.ui.Printf("    %-*s  %s\n", width, x.command, x.does)
 	}
-	return a.tellOuter(s.dir, name)
+	return a.tellOuter(s, name)
 }
 
 // tellOuter says how the workspace around a new plugin, if there is one, takes it.
-func (a *app) tellOuter(dir, name string) error {
-	dir, err := filepath.Abs(dir)
+func (a *app) tellOuter(s *skeleton, name string) error {
+	dir, err := filepath.Abs(s.dir)
 	if err != nil {
 		return err
 	}
@@ -147,11 +155,23 @@ func (a *app) tellOuter(dir, name string) error {
 		return nil
 	}
 	rel, err := filepath.Rel(outer.Root, dir)
-	if err == nil {
-		a.ui.Printf("\nThe folder is a workspace of its own. To use what it builds in the one around it, add to %s:\n    [plugins.%s]\n    path = %q\n",
-			filepath.Join(outer.Root, graph.ConfigName), name, filepath.ToSlash(filepath.Join(rel, ".ptobuild", "plugins", graph.PluginPrefix+name)))
+	if err != nil {
+		return err
 	}
-	return err
+	rel = filepath.ToSlash(rel)
+	file := ".ptobuild/plugins/" + graph.PluginPrefix + name
+	build, files := s.outer(rel, file)
+	a.ui.Printf("\nThe folder is a workspace of its own. To use the plugin in the one around it, add to %s:\n    [plugins.%s]\n    path = %q\n    build = [%s]\n    files = [%s]\n",
+		filepath.Join(outer.Root, graph.ConfigName), name, rel+"/"+file, quotedList(build), quotedList(files))
+	return nil
+}
+
+func quotedList(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = strconv.Quote(w)
+	}
+	return strings.Join(quoted, ", ")
 }
 
 // skeleton writes the files of a new plugin.
@@ -161,6 +181,8 @@ type skeleton struct {
 	ignored string // what git shall ignore beside what ptobuild makes
 	made    []string
 	err     error // the first
+	// outer gives the build command and the files of the plugin for the workspace around it: in is its folder there, file what the command makes, from in.
+	outer func(in, file string) (build, files []string)
 }
 
 // add makes a file of a template.
@@ -194,10 +216,15 @@ func checkout() string {
 		return ""
 	}
 	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
-	if _, err := os.Stat(filepath.Join(root, "plugins", "sdk", "sdk.go")); err != nil {
+	if !isCheckout(root) {
 		return ""
 	}
 	return root
+}
+
+func isCheckout(root string) bool {
+	_, err := os.Stat(filepath.Join(root, "plugins", "sdk", "sdk.go"))
+	return err == nil
 }
 
 // moduleAbove reports that a folder will lie in a Go module. The Go tool knows: not every go.mod above counts.

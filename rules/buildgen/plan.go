@@ -298,7 +298,10 @@ func (g *generator) settings() {
 		}
 	}
 	for _, name := range sortedKeys(c.Plugins) {
-		if at, _ := g.pluginRule(name); at == nil {
+		at, rule := g.pluginRule(name)
+		if at != nil {
+			g.pluginOptions(name, at, rule)
+		} else {
 			d := diag.Warningf(CodeSetting, g.b.WS.PluginAt(name), "no BUILD file has a pto_plugin for plugins.%s", name).
 				WithHint("write one, with its program as executable; then `ptobuild bazel` names it in the rules that need it")
 			if by := slices.Compact(slices.Sorted(slices.Values(used[name]))); len(by) > 0 {
@@ -309,6 +312,28 @@ func (g *generator) settings() {
 				d.Message += " cannot be built without"
 			}
 			g.report(d)
+		}
+	}
+}
+
+// pluginOptions tells of options of Pto.toml that the rule of a plugin does not give.
+func (g *generator) pluginOptions(name string, p *pkg, rule string) {
+	var has []string
+	for _, r := range p.tree.Rules("pto_plugin") {
+		if d, ok := r.Attr("options").(*build.DictExpr); ok && r.Name() == rule {
+			for _, kv := range d.List {
+				if key, ok := kv.Key.(*build.StringExpr); ok {
+					has = append(has, key.Value)
+				}
+			}
+		} else if r.Name() == rule && r.Attr("options") != nil {
+			return // a select, or a name: nobody can tell
+		}
+	}
+	for _, option := range sortedKeys(g.b.WS.Config.Plugins[name].Options) {
+		if !slices.Contains(has, option) {
+			g.report(diag.Warningf(CodeSetting, g.b.WS.PluginAt(name), "//%s:%s does not give option %s of plugins.%s", p.dir, rule, option, name).
+				WithHint("write it into the rule's options: {%q: \"…\"}, the value as in Pto.toml", option))
 		}
 	}
 }
