@@ -10,7 +10,7 @@
 
 docs/plugins-python.md of ptobuild is the manual. `python3 ptobuild_plugin.py pack src OUT` makes one executable file of a folder with a plugin.
 """
-import array, io, json, os, re, sys
+import array, io, json, math, os, re, sys
 
 READ, WRITE, READ_WRITE, UNTOUCHED = range(4)  # effects on the storage of an operand
 IN_CORE, ON_HOST = 1, 2  # kernels, orchestration functions; or both: IN_CORE | ON_HOST
@@ -1015,44 +1015,119 @@ class testing:
     @staticmethod
     def evaluate(op, *operands, **keywords):
         """The numbers that the op computes, as nested lists: of its result, or of the operand that it updates; the number of an op with result = pto.SCALAR; the origin of a
-        view. Lists given for operands that the op writes are changed. An operand with a window is given as that window."""
+        view. Lists given for operands that the op writes are changed. As in ptobuild, the op gets the window of an operand that has one, zeros for an operand that it does
+        not read by its effects, and all numbers are rounded to their dtype, before and after (FP8E8M0, HF4 and HF8 are not)."""
         c, file, at = testing.call(op, operands, keywords), io.BytesIO(), 0
+        made = _infer(op, c) if op.result == FRESH or any(p["window_extents"] == "$result" for p in op.params) else None
 
-        def elements(t, numbers, writable):
+        def elements(t, shape, valid, numbers, writable):
             nonlocal at
-            e = {"elements": {"dtype": t["dtype"], "shape": [known(x) for x in t["shape"]], "offset": at, "writable": writable}}
-            e["elements"]["valid"] = e["elements"]["shape"]
-            if None in e["elements"]["shape"]:
-                raise Mistake("the extents of %s must be numbers here" % show(t))
-            data = array.array("d" if t["dtype"] == "FP64" else "f" if dtype(t["dtype"]).is_float() else "q", numbers)
             file.seek(at)
-            file.write(data.tobytes())
-            at += len(data) * 8
-            return e
-        sent, lists = [], []
+            file.write(testing.rounded(numbers, t["dtype"]).tobytes())
+            e = {"dtype": t["dtype"], "shape": shape, "valid": valid, "offset": at, "writable": writable}
+            at += math.prod(shape) * 8
+            return {"elements": e}
+        sent, regions = [], {}
         for i, given in enumerate(operands):
             t = c.type(i)
             if t["node"] in ("TensorType", "TileType"):
-                numbers = given[1] if isinstance(given, tuple) else given
-                lists.append(numbers)
-                flat = testing.flat(numbers) if not isinstance(given, dict) else []
-                sent.append(elements(t, flat, (op.effects + [READ] * (i + 1))[i] in (WRITE, READ_WRITE)))
+                numbers, full, effect = given[1] if isinstance(given, tuple) else given, testing.extents(t)[0], (op.effects + [READ] * (i + 1))[i]
+                flat = [0] * math.prod(full) if isinstance(numbers, dict) else testing.flat(numbers)
+                if len(flat) != math.prod(full):
+                    raise Mistake("operand %r: %d numbers are no tensor or tile of shape %r: the rows differ in length" % (i, len(flat), full))
+                shape, valid, places = testing.part(c, i, made)
+                whole, part = testing.rounded(flat, t["dtype"]), [0] * math.prod(shape)
+                for inner, outer in places if effect in (READ, READ_WRITE) else ():
+                    part[inner] = whole[outer]
+                sent.append(elements(t, shape, valid, part, effect in (WRITE, READ_WRITE)))
+                regions[i] = numbers, whole, full, places
             else:
-                lists.append(None)
                 sent.append({"list": {"values": [known(x) for x in c.list(i)]}} if t["node"] == "TupleType" else {"scalar": _value(given)})
         r = {"operands": sent, "keywords": [{"name": k["name"], "value": k["value"]} for k in c.node["kwargs"]]}
         if op.result == FRESH:
-            r["result"] = elements(_infer(op, c), [], True)
+            r["result"] = elements(made, *testing.extents(made), [], True)
         v = Values(op, r, file)
         v.compute()
-        for o, l in zip(sent, lists):
-            if o.get("elements", {}).get("writable") and isinstance(l, list):
-                l[:] = testing.nested(list(v._load(o["elements"])), o["elements"]["shape"])
+        for i, (numbers, whole, full, places) in regions.items():
+            e = sent[i]["elements"]
+            if not e["writable"]:
+                continue
+            if isinstance(numbers, list):  # another operand may be the same list
+                whole[:] = testing.rounded(testing.flat(numbers), e["dtype"])
+            written = testing.rounded(v._load(e), e["dtype"])
+            for inner, outer in places:
+                whole[outer] = written[inner]
+            if isinstance(numbers, list):
+                numbers[:] = testing.nested(list(whole), full)
         if op.result == FRESH:
-            return testing.nested(list(v.result), v.result_shape())
+            return testing.nested(list(testing.rounded(v.result, v.result_dtype())), v.result_shape())
         if op.result[0] == 3:
-            return testing.nested(list(v.numbers(op.result[1])), v.shape(op.result[1]))
+            c.arg(op.result[1])  # it was given
+            _, whole, full, _ = regions[op.operand(op.result[1])]
+            return testing.nested(list(whole), full)
         return v.scalar_ if op.result == SCALAR else v.origin if op.result[0] == 2 else None
+
+    @staticmethod
+    def extents(t):
+        "The extents of a type, and those of the part that is valid."
+        shape = [known(x) for x in t["shape"]]
+        valid = [known(x) for x in (t.get("view") or {}).get("valid_shape") or []] or shape
+        if None in shape + valid:
+            raise Mistake("the extents of %s must be numbers here" % show(t))
+        return shape, valid
+
+    @staticmethod
+    def part(c, i, made):
+        "What the op gets of an operand: its extents, those of the part that is valid, and pairs: where an element is in the part, and where in the operand."
+        full, valid = testing.extents(c.type(i))
+        shape, origin, p = full, [0] * len(full), c.op.params[i] if i < len(c.op.params) else {}
+        if p.get("window_at"):
+            what, origin, like = "operand %r: " % p["name"], [known(x) for x in c.list(p["window_at"])], made if p["window_extents"] == "$result" else c.type(p["window_extents"])
+            if like is None or like["node"] not in ("TensorType", "TileType", "TupleType"):
+                raise Mistake(what + "its window is as large as %s, which has no extents" % p["window_extents"])
+            shape, valid = ([known(x) for x in c.list(p["window_extents"])],) * 2 if like["node"] == "TupleType" else testing.extents(like)
+            if None in origin + shape or min(valid, default=0) < 0:
+                raise Mistake(what + "a window of %r that begins at %r: these are whole numbers, and no extent is negative" % (shape, origin))
+            if len(origin) != len(full) or len(shape) > len(full):
+                raise Mistake(what + "a window of %d axes that begins at %r in %d axes" % (len(shape), origin, len(full)))
+        size = [1] * (len(full) - len(shape)) + valid
+        for axis, (first, n, extent) in enumerate(zip(origin, size, full)):
+            if n > 0 and not 0 <= first <= extent - n:
+                raise Mistake("operand %r: [%d, %d) of axis %d is outside of extent %d" % (p.get("name", i), first, first + n, axis, extent))
+        return shape, valid, list(zip(testing.places(shape, [0] * len(shape), valid), testing.places(full, origin, size)))
+
+    @staticmethod
+    def places(shape, origin, size):
+        "Where the elements of a window are, row by row."
+        out = [0]
+        for extent, first, n in zip(shape, origin, size):
+            out = [x * extent + first + k for x in out for k in range(n)]
+        return out
+
+    # By dtype: the bits of the mantissa, the exponent of the smallest normal number, the largest number, what stands for those beyond.
+    NARROW = {"FP16": (10, -14, 65504.0, math.inf), "BF16": (7, -126, (2 - 2.0**-7) * 2.0**127, math.inf), "FP8E4M3FN": (3, -6, 448.0, 448.0),
+              "FP8E5M2": (2, -14, 57344.0, math.inf), "FP4": (1, 0, 6.0, 6.0)}
+
+    @staticmethod
+    def rounded(numbers, d):
+        "Numbers as an array of what dtype d can hold: rounded to nearest even from single precision; whole numbers wrap."
+        a = array.array("d" if d == "FP64" else "f" if dtype(d).is_float() else "q", numbers)
+        if d in testing.NARROW:
+            mantissa, low, most, beyond = testing.NARROW[d]
+            for i, x in enumerate(a):
+                y = abs(x)
+                if y < math.inf:
+                    unit = math.ldexp(1.0, max(math.frexp(y)[1] - 1, low) - mantissa)
+                    y = round(y / unit) * unit
+                a[i] = 0.0 if x != x and d == "FP4" else math.copysign(beyond if y > most else y, x)
+        elif d == "BOOL":
+            a = array.array("q", [x != 0 for x in a])
+        elif d in ("INT4", "INT8", "INT16", "INT32"):
+            half = 1 << int(d[3:]) - 1
+            a = array.array("q", [(x + half) % (2 * half) - half for x in a])
+        elif d in ("UINT4", "UINT8", "UINT16", "UINT32"):
+            a = array.array("q", [x % (1 << int(d[4:])) for x in a])
+        return a
 
     @staticmethod
     def call(op, operands, keywords):

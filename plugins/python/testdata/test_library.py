@@ -1,6 +1,7 @@
 """What an author of a plugin meets: every slip is a Mistake that says what to write instead."""
 import json
 import os
+import struct
 import subprocess
 import sys
 import unittest
@@ -75,6 +76,71 @@ class Ops(unittest.TestCase):
         y = [[1.0]]
         pto.testing.evaluate(Add(), [[2.0]], y)
         self.assertEqual(y, [[3.0]])
+
+    def test_windows(self):
+        "An operand with a window is that window: cut out of what was given, and written back into it."
+        class Put(pto.Op):
+            "into[at] += x"
+            name, params = "put", [pto.tile("x"), pto.tensor("into", window=("at", "x")), pto.list_of("at")]
+            effects, result = [pto.READ, pto.READ_WRITE], pto.updated(1)
+
+            def infer(self, c): return c.type(1)
+
+            def evaluate(self, v):
+                shapes.append((v.shape("into"), v.valid("into")))
+                v.numbers("into")[:] = [a + b for a, b in zip(v.numbers("into"), v.numbers("x"))]
+        shapes, into = [], [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]
+        got = pto.testing.evaluate(Put(), [[10.0, 20.0], [30.0, 40.0]], into, [1, 1])
+        self.assertEqual(got, [[1.0, 2.0, 3.0], [4.0, 15.0, 26.0], [7.0, 38.0, 49.0]])
+        self.assertEqual(into, got)
+        # Fewer axes than the operand: one element along the first ones.
+        self.assertEqual(pto.testing.evaluate(Put(), [1.0, 2.0], [[0.0, 0.0], [0.0, 0.0]], [1, 0]), [[0.0, 0.0], [1.0, 2.0]])
+        # Only the valid part lies within the tensor and goes back.
+        x = dict(pto.tile_type([2, 2], "FP32"), view={"valid_shape": [pto.number(1), pto.number(2)]})
+        add = like(Put, evaluate=lambda s, v: (shapes.append((v.shape("into"), v.valid("into"))), v.numbers("into").__setitem__(slice(None), [9, 9, 9, 9]))[2:] or None)
+        self.assertEqual(pto.testing.evaluate(add, x, [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]], [1, 1]), [[0.0, 0.0, 0.0], [0.0, 9.0, 9.0]])
+        self.assertEqual(shapes, [([2, 2], [2, 2]), ([2], [2]), ([2, 2], [1, 2])])
+        # What the op does not read by its effects is zeros.
+        self.assertEqual(pto.testing.evaluate(like(Put, effects=[pto.READ, pto.WRITE]), [[1.0]], [[5.0, 5.0]], [0, 1]), [[5.0, 1.0]])
+        for want, x, at in [("operand 'into': [2, 4) of axis 1 is outside of extent 3", [[1.0, 2.0]], [0, 2]), ("[-1, 0) of axis 0 is outside", [[1.0]], [-1, 0]),
+                            ("a window of 2 axes that begins at [1] in 2 axes", [[1.0]], [1]), ("a window of 3 axes", [[[1.0]]], [0, 0]), ("these are whole numbers", [[1.0]], [0, pto.Var("i", pto.scalar_type("INDEX"))]),
+                            ("the rows differ in length", [[1.0, 2.0], [3.0]], [0, 0])]:
+            self.wrong(want, pto.testing.evaluate, Put(), x, into, at)
+        self.assertEqual(into, got)
+
+    def test_windows_of_lists_and_results(self):
+        class Get(pto.Op):
+            "a window"
+            name, params = "get", [pto.tensor("x", window=("at", "$result")), pto.list_of("at"), pto.list_of("size")]
+
+            def infer(self, c): return pto.tile_type(c.list("size"), c.dtype(0))
+
+            def evaluate(self, v): v.result[:] = v.numbers("x")
+        x = [[i * 4 + j for j in range(4)] for i in range(4)]
+        self.assertEqual(pto.testing.evaluate(Get(), x, [1, 2], [3, 2]), [[6, 7], [10, 11], [14, 15]])
+        self.assertEqual(pto.testing.evaluate(like(Get, params=[pto.tensor("x", window=("at", "size"))] + Get.params[1:]), x, [3, 1], [2]), [13, 14])
+
+    def test_rounding(self):
+        "Operands and results are what their dtype can hold."
+        nan, inf = float("nan"), float("inf")
+        for d, given, want in [
+            ("FP16", [0.1, 2049, 65519, 65520, -65520, 3e-8, 2e-8, -inf], [0.0999755859375, 2048, 65504, inf, -inf, 2.0**-24, 0, -inf]),
+            ("BF16", [0.1, 257, 259, -1.00390625, 3.4e38, 1e-40], [0.10009765625, 256, 260, -1, inf, 2.0**-133]), ("FP8E4M3FN", [1000, -463, 17], [448, -448, 16]),
+            ("FP8E5M2", [1e6, 61439, 9], [inf, 57344, 8]), ("FP4", [100, -inf, 0.2, 2.5, nan], [6, -6, 0, 2, 0]), ("FP32", [0.1], [0.10000000149011612]), ("FP64", [0.1], [0.1]),
+            ("INT8", [127, 128, -129], [127, -128, 127]), ("UINT8", [256, -1], [0, 255]), ("INT4", [8], [-8]), ("BOOL", [7, 0], [1, 0]), ("INT64", [1 << 40], [1 << 40]),
+        ]:
+            same, seen = like(Blend, evaluate=lambda s, v: (seen.append(list(v.numbers(0))), v.result.__setitem__(slice(None), given))[2:] or None), []
+            got = pto.testing.evaluate(same, (d, given))
+            self.assertEqual((got, seen[0]), (want, want), d)
+        for i in range(20000):
+            x, = struct.unpack("f", struct.pack("I", i * 15485863 % (0x477ff000 if i % 2 else 0x38800000)))
+            self.assertEqual(list(pto.testing.rounded([-x], "FP16")), list(struct.unpack("e", struct.pack("e", -x))))
+            bits, = struct.unpack("I", struct.pack("f", x))
+            self.assertEqual(list(pto.testing.rounded([x], "BF16")), list(struct.unpack("f", struct.pack("I", (bits + 0x7fff + (bits >> 16 & 1)) >> 16 << 16))))
+        y = [1.0]
+        pto.testing.evaluate(Add(), ("FP16", [0.0001]), ("FP16", y))
+        self.assertEqual(y, [1.0])
+        self.assertTrue(pto.testing.evaluate(Blend(), ("FP16", [nan]))[0] != 0)
 
     def test_reports(self):
         with self.assertRaisesRegex(pto.Report, "blend: x and y differ") as e:
