@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/plugins"
 )
 
 // Report is what a build did.
@@ -39,7 +40,7 @@ func (r *Report) sort() {
 	if !slices.IsSortedFunc(r.Targets, byLabel) {
 		slices.SortStableFunc(r.Targets, byLabel)
 	}
-	r.Diagnostics = r.Diagnostics.Sort()
+	r.Diagnostics = plugins.WithoutStopped(r.Diagnostics.Sort())
 }
 
 // sortedKeys are the keys of a map in order.

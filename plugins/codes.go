@@ -2,6 +2,7 @@ package plugins
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -32,7 +33,23 @@ const (
 	CodeBuild       diag.Code = "PTO-L020" // its build command failed
 	CodeDev         diag.Code = "PTO-L021" // a plugin is replaced on the command line
 	CodeConformance diag.Code = "PTO-L022" // it fails a conformance check
+	CodeStopped     diag.Code = "PTO-L023" // the command was stopped before it answered
 )
+
+// WithoutStopped leaves out reports that a plugin was not waited for when the command was stopped: nothing is wrong with the plugin, and of several one says it. When there is
+// nothing else one stays, for what was asked is not done.
+func WithoutStopped(ds diag.List) diag.List {
+	stopped := func(d *diag.Diagnostic) bool { return d.Code == CodeStopped }
+	i := slices.IndexFunc(ds, stopped)
+	if i < 0 {
+		return ds
+	}
+	if others := slices.DeleteFunc(slices.Clone(ds), stopped); others.HasErrors() {
+		return others
+	}
+	first := ds[i]
+	return slices.DeleteFunc(slices.Clone(ds), func(d *diag.Diagnostic) bool { return stopped(d) && d != first })
+}
 
 // ReportCode is the code of a report that a plugin makes: its own when it has the form of one and is none of ptobuild's, which mean something else, but for those about
 // plugins.

@@ -124,3 +124,21 @@ func TestReportCode(t *testing.T) {
 		}
 	}
 }
+
+// What a plugin was not waited for when the command was stopped is told once, and only when there is no other error.
+func TestWithoutStopped(t *testing.T) {
+	wrong, warning := diag.Errorf("PTO-T001", diag.Span{}, "wrong"), diag.Warningf("PTO-V001", diag.Span{}, "odd")
+	stopped := func(line int32) *diag.Diagnostic {
+		return diag.Errorf(CodeStopped, diag.Span{File: "a.py", Line: line}, "stopped")
+	}
+	for _, c := range []struct{ ds, want diag.List }{
+		{nil, nil},
+		{diag.List{warning, wrong}, diag.List{warning, wrong}},
+		{diag.List{stopped(1), wrong, warning, stopped(2)}, diag.List{wrong, warning}},
+		{diag.List{warning, stopped(1), stopped(2)}, diag.List{warning, stopped(1)}},
+	} {
+		if got := WithoutStopped(c.ds); got.Error() != c.want.Error() {
+			t.Errorf("%v became %v", c.ds, got)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ptobuild/ptobuild/graph"
 	"github.com/ptobuild/ptobuild/internal/diag"
+	"github.com/ptobuild/ptobuild/plugins"
 )
 
 // open opens the workspace of the command's folder; its errors end the command.
@@ -54,6 +55,7 @@ func (a *app) inWorkspace(ws *graph.Workspace, file string) string {
 
 // fail reports ds and ends the command with a code.
 func (a *app) fail(ds diag.List, ws *graph.Workspace, code int) error {
+	ds = plugins.WithoutStopped(ds)
 	a.note(ds)
 	if a.ui.JSON {
 		if err := a.ui.Result(failure{Diagnostics: ds}); err != nil {
@@ -66,7 +68,9 @@ func (a *app) fail(ds diag.List, ws *graph.Workspace, code int) error {
 }
 
 // report prints reports for people.
-func (a *app) report(ds diag.List, ws *graph.Workspace) { a.ui.Report(ds, sourceOf(ws)) }
+func (a *app) report(ds diag.List, ws *graph.Workspace) {
+	a.ui.Report(plugins.WithoutStopped(ds), sourceOf(ws))
+}
 
 // sourceOf gives the texts that reports quote, of no workspace none.
 func sourceOf(ws *graph.Workspace) func(string) []byte {

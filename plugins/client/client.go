@@ -234,7 +234,7 @@ func (c *Client) try(r *plugins.Request) (resp *plugins.Response, again bool, er
 
 // stopped is the report about a call when ctx has ended.
 func (c *Client) stopped(plugin string) *diag.Diagnostic {
-	return diag.Errorf(plugins.CodeFailed, diag.Span{}, "plugin %s was not waited for: %v", plugin, context.Cause(c.ctx)).WithHint("the command was stopped")
+	return diag.Errorf(plugins.CodeStopped, diag.Span{}, "plugin %s was not waited for: %v", plugin, context.Cause(c.ctx)).WithHint("the command was stopped")
 }
 
 // abandon forgets a helper that ended; the lock is held.

@@ -375,6 +375,37 @@ func TestBadPasses(t *testing.T) {
 	}
 }
 
+// A pass that ends the plugin or hangs is run at most twice: later programs get the same report at once. The ops of the plugin, and commands that come later, are asked.
+func TestPassesAreGivenUp(t *testing.T) {
+	for pass, code := range map[string]diag.Code{"Crash": plugins.CodeCrash, "Hang": plugins.CodeHang} {
+		t.Run(pass, func(t *testing.T) {
+			t.Parallel()
+			conf, tally := acme(), filepath.Join(t.TempDir(), "tally")
+			conf.Timeout, conf.Options = 3*time.Second, fmt.Sprintf(`{"once": %q}`, tally)
+			c := open(t, conf)
+			var first string
+			for i, name := range []string{pass, pass, "Nothing", pass} {
+				ds := runPass(t, c, name)
+				if i == 0 {
+					first = ds.Error()
+				}
+				if len(ds) != 1 || ds[0].Code != code || ds.Error() != first {
+					t.Errorf("run %d: got %v", i, ds)
+				}
+			}
+			if b, err := os.ReadFile(tally); err != nil || len(b) != 2 {
+				t.Errorf("pass %s ran %d times (%v)", pass, len(b), err)
+			}
+			specs, _ := load(t, c)
+			rope := ops.NewRegistry(specs...).Lookup("acme.rope")
+			x := &ir.Var{Hint: "x", Typ: &ir.TileType{Shape: []ir.Expr{num(4), num(16)}, DType: ir.FP32, Mem: ir.Vec}}
+			if _, d := rope.Infer(&ops.Site{Spec: rope, Args: []ir.Expr{x, num(1)}}); d != nil {
+				t.Error(d)
+			}
+		})
+	}
+}
+
 // A plugin that ends once is restarted, and the call is repeated.
 func TestRestart(t *testing.T) {
 	conf := acme()
@@ -607,7 +638,7 @@ func TestCancel(t *testing.T) {
 		cancel()
 	}
 	_, ds := passes.Run(&passes.Context{Ops: ops.Builtin()}, small(t), []*passes.Pass{passNamed(t, ps, "Hang")}, passes.Hooks{})
-	if !ds.HasErrors() || !strings.Contains(ds.Error(), context.Canceled.Error()) {
+	if len(ds) != 1 || ds[0].Code != plugins.CodeStopped || !strings.Contains(ds.Error(), context.Canceled.Error()) {
 		t.Errorf("got %v", ds)
 	}
 	helpers := children(t, os.Getpid())

@@ -1,5 +1,5 @@
 // Package host starts plugin processes and calls them: hashicorp/go-plugin over gRPC. One process per plugin, started at the first call. A plugin that
-// ends or hangs during a call is started once more and asked again; when that fails too it is not used any more. Every failure is a report that
+// ends or hangs during a call is started once more and asked again; when that fails too, see strike. Every failure is a report that
 // names the plugin, what it was asked for, and the way out, with the end of what it wrote to standard error.
 //
 // Only cmd/ptobuild-plugin-host imports this package; the core uses plugins/client.
@@ -73,6 +73,7 @@ type Plugin struct {
 	launched *launched // by the client, until it is taken over
 	proc     *process
 	broken   *diag.Diagnostic // why it is not used any more
+	passes   *diag.Diagnostic // why its passes are not
 	strikes  int              // see strike
 
 	calls sync.RWMutex // see try
@@ -121,7 +122,7 @@ func (p *Plugin) Describe(ctx context.Context) (*plugins.Description, error) {
 // Infer asks for result types. The answer is not decoded here: the client knows the variables.
 func (p *Plugin) Infer(ctx context.Context, r *plugins.InferRequest) (*plugins.InferResponse, error) {
 	out := &plugins.InferResponse{}
-	err := p.attempt(ctx, asking("inferring types", r.Ops), r.Attempt, func(ctx context.Context, c *process) error {
+	err := p.ask(ctx, question{what: asking("inferring types", r.Ops), attempt: r.Attempt}, func(ctx context.Context, c *process) error {
 		resp, err := c.ops.InferTypes(ctx, &proto.InferTypesRequest{Calls: r.Calls, Lenient: r.Lenient})
 		if err != nil {
 			return err
@@ -157,7 +158,7 @@ func (p *Plugin) Verify(ctx context.Context, r *plugins.VerifyRequest) (*plugins
 func (p *Plugin) Emit(ctx context.Context, r *plugins.EmitRequest) (*plugins.EmitResponse, error) {
 	out := &plugins.EmitResponse{}
 	what := asking("emitting C++", r.Ops)
-	err := p.attempt(ctx, what, r.Attempt, func(ctx context.Context, c *process) error {
+	err := p.ask(ctx, question{what: what, attempt: r.Attempt}, func(ctx context.Context, c *process) error {
 		resp, err := c.ops.Emit(ctx, &proto.EmitRequest{Calls: r.Calls, Bound: r.Bound})
 		if err != nil {
 			return err
@@ -204,7 +205,7 @@ func (p *Plugin) Evaluate(ctx context.Context, r *plugins.EvaluateRequest) (*plu
 func (p *Plugin) Run(ctx context.Context, r *plugins.RunRequest) (*plugins.RunResponse, error) {
 	out := &plugins.RunResponse{}
 	what := "running pass " + r.Pass + " on program " + r.Program
-	err := p.call(ctx, what, func(ctx context.Context, c *process) error {
+	err := p.ask(ctx, question{what: what, pass: true}, func(ctx context.Context, c *process) error {
 		foreign, err := fromSpecs(r.Foreign)
 		if err != nil {
 			return p.answer(what, err)
@@ -235,14 +236,33 @@ func fromSpecs(specs []*ops.Spec) ([]*proto.OpSpec, error) {
 	return out, nil
 }
 
-// call does one call, starting the plugin if need be, and once more after a crash or a hang.
-func (p *Plugin) call(ctx context.Context, what string, f func(context.Context, *process) error) error {
-	return p.attempt(ctx, what, plugins.Single, f)
+// question is what a call is about.
+type question struct {
+	what    string // in reports
+	attempt plugins.Attempt
+	pass    bool // it runs a pass
 }
 
-// try does a call once. What is tried again is tried with no other call at the same time: a process that ends takes all calls with it, and only one of them is
-// to blame.
-func (p *Plugin) try(ctx context.Context, again bool, f func(context.Context, *process) error) (*process, error) {
+// call does one call, starting the plugin if need be, and once more after a crash or a hang.
+func (p *Plugin) call(ctx context.Context, what string, f func(context.Context, *process) error) error {
+	return p.ask(ctx, question{what: what}, f)
+}
+
+// ask is call for a question that may be one of several, or runs a pass.
+func (p *Plugin) ask(ctx context.Context, q question, f func(context.Context, *process) error) error {
+	lost, err := p.try(ctx, q, q.attempt == plugins.Apart, f)
+	if lost != nil && q.attempt == plugins.Single {
+		lost, err = p.try(ctx, q, true, f)
+	}
+	if lost != nil {
+		return lost
+	}
+	return err
+}
+
+// try does a call once; lost is the report when the plugin ended or hung. What is tried again is tried with no other call at the same time: a process that ends takes all
+// calls with it, and only one of them is to blame. It is judged before the next one begins, which may then not be asked any more.
+func (p *Plugin) try(ctx context.Context, q question, again bool, f func(context.Context, *process) error) (lost *diag.Diagnostic, err error) {
 	if again {
 		p.calls.Lock()
 		defer p.calls.Unlock()
@@ -250,64 +270,59 @@ func (p *Plugin) try(ctx context.Context, again bool, f func(context.Context, *p
 		p.calls.RLock()
 		defer p.calls.RUnlock()
 	}
-	c, broken := p.running()
+	c, broken := p.running(q.pass)
 	if broken != nil {
 		return nil, broken
 	}
 	within, cancel := context.WithTimeout(ctx, p.config.Timeout)
 	defer cancel()
-	return c, f(within, c)
-}
-
-// attempt is call for a question that may be one of several.
-func (p *Plugin) attempt(ctx context.Context, what string, a plugins.Attempt, f func(context.Context, *process) error) error {
-	for again := a == plugins.Apart; ; again = true {
-		c, err := p.try(ctx, again, f)
-		var d *diag.Diagnostic
-		var invalid *invalidAnswer
-		switch code := status.Code(err); {
-		case err == nil, errors.As(err, &d): // d: among others, the plugin is not used any more
-			return err
-		case errors.As(err, &invalid):
-			return p.answer(what, err)
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case code == codes.Unavailable, code == codes.Internal && !c.alive():
-			how, last := p.discard(c)
-			d = p.ended(what, how, last)
-		case code == codes.DeadlineExceeded:
-			_, last := p.discard(c)
-			d = diag.Errorf(plugins.CodeHang, diag.Span{}, "plugin %s did not answer within %s while %s, and again after a restart", p.config.Name, p.config.Timeout, what).
-				WithHint("this is a defect of the plugin; report it to its author, or set a longer timeout in [plugins.%s]%s", p.config.Name, said(last))
-		case code == codes.Unimplemented:
-			return diag.Errorf(plugins.CodeProtocol, diag.Span{}, "plugin %s cannot answer while %s: %s", p.config.Name, what, status.Convert(err).Message()).
-				WithHint("build the plugin with the SDK of this version of ptobuild")
-		case code == codes.ResourceExhausted:
-			p.discard(c) // what it would still send is of no use
-			return diag.Errorf(plugins.CodeAnswer, diag.Span{}, "plugin %s gave an answer that is too large while %s: the limit is %d MB", p.config.Name, what, proto.MaxMessage>>20).
-				WithHint("this is a defect of the plugin; report it to its author")
-		default:
-			message, last := status.Convert(err).Message(), c.said.last()
-			if text, _, _ := strings.Cut(last, " ("); strings.HasPrefix(message, text) {
-				last = "" // the panic that it says already
-			}
-			return diag.Errorf(plugins.CodeFailed, diag.Span{}, "plugin %s failed while %s: %s", p.config.Name, what, message).
-				WithHint("this is a defect of the plugin; report it to its author%s", said(last))
+	err = f(within, c)
+	var d *diag.Diagnostic
+	var invalid *invalidAnswer
+	switch code := status.Code(err); {
+	case err == nil, errors.As(err, &d):
+		return nil, err
+	case errors.As(err, &invalid):
+		return nil, p.answer(q.what, err)
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case code == codes.Unavailable, code == codes.Internal && !c.alive():
+		how, last := p.discard(c)
+		lost = p.ended(q.what, how, last)
+	case code == codes.DeadlineExceeded:
+		_, last := p.discard(c)
+		lost = diag.Errorf(plugins.CodeHang, diag.Span{}, "plugin %s did not answer within %s while %s, and again after a restart", p.config.Name, p.config.Timeout, q.what).
+			WithHint("this is a defect of the plugin; report it to its author, or set a longer timeout in [plugins.%s]%s", p.config.Name, said(last))
+	case code == codes.Unimplemented:
+		return nil, diag.Errorf(plugins.CodeProtocol, diag.Span{}, "plugin %s cannot answer while %s: %s", p.config.Name, q.what, status.Convert(err).Message()).
+			WithHint("build the plugin with the SDK of this version of ptobuild")
+	case code == codes.ResourceExhausted:
+		p.discard(c) // what it would still send is of no use
+		return nil, diag.Errorf(plugins.CodeAnswer, diag.Span{}, "plugin %s gave an answer that is too large while %s: the limit is %d MB", p.config.Name, q.what, proto.MaxMessage>>20).
+			WithHint("this is a defect of the plugin; report it to its author")
+	default:
+		message, last := status.Convert(err).Message(), c.said.last()
+		if text, _, _ := strings.Cut(last, " ("); strings.HasPrefix(message, text) {
+			last = "" // the panic that it says already
 		}
-		if again {
-			p.strike(d)
-		}
-		if again || a == plugins.Together {
-			return d
-		}
+		return nil, diag.Errorf(plugins.CodeFailed, diag.Span{}, "plugin %s failed while %s: %s", p.config.Name, q.what, message).
+			WithHint("this is a defect of the plugin; report it to its author%s", said(last))
 	}
+	if again {
+		p.strike(q, lost)
+	}
+	return lost, nil
 }
 
 // strike counts a call at which the plugin failed twice. One such call says nothing about others; after some the plugin is not used any more, since each of
-// them takes time.
-func (p *Plugin) strike(d *diag.Diagnostic) {
+// them takes time. A pass runs on every program, so that its plugin's passes are given up at once: what they do not do now they would not do for the next one.
+func (p *Plugin) strike(q question, d *diag.Diagnostic) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if q.pass {
+		p.passes = d
+		return
+	}
 	p.strikes++
 	if d.Code == plugins.CodeHang {
 		p.strikes++
@@ -330,10 +345,13 @@ func (p *Plugin) ended(what, how, last string) *diag.Diagnostic {
 		WithHint("this is a defect of the plugin; report it to its author%s", said(last))
 }
 
-// running is the process, started if there is none.
-func (p *Plugin) running() (*process, *diag.Diagnostic) {
+// running is the process, started if there is none, or why it is not used any more, for passes or at all.
+func (p *Plugin) running(pass bool) (*process, *diag.Diagnostic) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if pass && p.passes != nil {
+		return nil, p.passes
+	}
 	if p.broken == nil && p.proc == nil {
 		p.proc, p.broken = start(&p.config, p.temp, p.launched)
 		p.launched = nil

@@ -320,7 +320,7 @@ func (k *Kit) numbers() (string, error) {
 				e := cloneEvaluation(in)
 				if d := reg.Lookup(e.Op).Evaluate(e); d != nil {
 					e = nil // refused
-					if d.Code == plugins.CodeCrash || d.Code == plugins.CodeFailed || d.Code == plugins.CodeHang {
+					if failed(d) {
 						n := *d
 						n.Message = "its type rule accepts " + show(calls[i]) + ", but: " + d.Message
 						faults[in.Op] = &n
@@ -329,6 +329,9 @@ func (k *Kit) numbers() (string, error) {
 				}
 				if first {
 					outputs[i] = e
+					if d := k.onlyWrites(reg.Lookup(in.Op), calls[i], in, e); d != nil {
+						faults[in.Op] = d
+					}
 				} else if !sameNumbers(outputs[i], e) {
 					faults[in.Op] = diag.Errorf(plugins.CodeConformance, diag.Span{}, "%s gave two results on the same data (process %d)", show(calls[i]), process+1)
 				}
@@ -349,6 +352,51 @@ func (k *Kit) numbers() (string, error) {
 		return "nothing to compute", nil
 	}
 	return fmt.Sprintf("%d evaluations, each in 4 processes", len(inputs)), nil
+}
+
+// onlyWrites evaluates a call again for each operand that the op only writes by its effects, with other numbers there. The rest of out is what it gave before. An element that
+// it leaves alone is no part of what it writes.
+func (k *Kit) onlyWrites(s *ops.Spec, c *ir.OpCall, in, out *ops.Evaluation) *diag.Diagnostic {
+	if out == nil {
+		return nil // refused
+	}
+	for i := range in.Operands {
+		if in.Operands[i].Elements == nil || s.EffectIn(c, i) != ops.Write {
+			continue
+		}
+		other := cloneEvaluation(in)
+		fill(other.Operands[i].Elements, rand.New(rand.NewPCG(3, uint64(i))), 8)
+		got := cloneEvaluation(other)
+		switch d := s.Evaluate(got); {
+		case d != nil && failed(d):
+			return d
+		case d == nil:
+			x := got.Operands[i].Elements
+			keep(x, other.Operands[i].Elements, in.Operands[i].Elements, out.Operands[i].Elements)
+			if sameNumbers(out, got) {
+				continue
+			}
+		}
+		return diag.Errorf(plugins.CodeConformance, diag.Span{}, "%s: op %s says that it only writes operand %s, but what it writes depends on what was there: its effect is ReadWrite",
+			show(c), s.Name, s.Params[min(i, len(s.Params)-1)].Name)
+	}
+	return nil
+}
+
+// failed reports that a call was not refused but not answered.
+func failed(d *diag.Diagnostic) bool {
+	return d.Code == plugins.CodeCrash || d.Code == plugins.CodeFailed || d.Code == plugins.CodeHang
+}
+
+// keep takes the elements of x that were left alone, when x was old and when it was like, for what they were in like.
+func keep(x, old, like, wrote *ops.Elements) {
+	n := x.Size()
+	for at := 0; at+n <= len(x.Data); at += n {
+		of := func(e *ops.Elements) []byte { return e.Data[at : at+n] }
+		if bytes.Equal(of(x), of(old)) && bytes.Equal(of(wrote), of(like)) {
+			copy(of(x), of(like))
+		}
+	}
 }
 
 func (k *Kit) opIndex(name string) int {
@@ -383,16 +431,7 @@ func evaluation(s *ops.Spec, c *ir.OpCall, r *rand.Rand) *ops.Evaluation {
 			if o.Elements = elements(windowed(s, c, i)); o.Elements == nil {
 				return nil
 			}
-			for at := 0; at < len(o.Elements.Data); at += o.Elements.Size() {
-				switch {
-				case o.Elements.Size() == 4:
-					binary.LittleEndian.PutUint32(o.Elements.Data[at:], math.Float32bits(r.Float32()*2-1))
-				case o.Elements.DType == ir.FP64:
-					binary.LittleEndian.PutUint64(o.Elements.Data[at:], math.Float64bits(r.Float64()*2-1))
-				default:
-					binary.LittleEndian.PutUint64(o.Elements.Data[at:], uint64(r.IntN(8)))
-				}
-			}
+			fill(o.Elements, r, 0)
 			o.Elements.Writable = s.EffectIn(c, i) == ops.Write || s.EffectIn(c, i) == ops.ReadWrite
 		case *ir.TupleType:
 			for _, x := range a.(*ir.MakeTuple).Elems {
@@ -417,6 +456,20 @@ func evaluation(s *ops.Spec, c *ir.OpCall, r *rand.Rand) *ops.Evaluation {
 		}
 	}
 	return e
+}
+
+// fill makes numbers from from-1 to from+1, or from to from+7 where they are whole. Those of FP64 are such that a plugin that knows only floats leaves them as they are.
+func fill(x *ops.Elements, r *rand.Rand, from int) {
+	for at := 0; at < len(x.Data); at += x.Size() {
+		switch {
+		case x.Size() == 4:
+			binary.LittleEndian.PutUint32(x.Data[at:], math.Float32bits(r.Float32()*2-1+float32(from)))
+		case x.DType == ir.FP64:
+			binary.LittleEndian.PutUint64(x.Data[at:], math.Float64bits(float64(r.Float32()*2-1+float32(from))))
+		default:
+			binary.LittleEndian.PutUint64(x.Data[at:], uint64(r.IntN(8)+from))
+		}
+	}
 }
 
 // windowed is the type of what an evaluation holds of operand i.

@@ -230,15 +230,24 @@ func configure(options map[string]any) error {
 	return nil
 }
 
+// tally adds a byte to the file once, if it is asked for.
+func tally() {
+	if f, err := os.OpenFile(once, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600); err == nil {
+		f.WriteString(".")
+		f.Close()
+	}
+}
+
 type run = func(*passes.Context, *ir.Program) (*ir.Program, error)
 
 var misbehave = map[string]run{
 	"Crash": func(*passes.Context, *ir.Program) (*ir.Program, error) {
+		tally()
 		fmt.Fprintln(os.Stderr, "the disk is on fire")
 		os.Exit(3)
 		return nil, nil
 	},
-	"Hang":  func(*passes.Context, *ir.Program) (*ir.Program, error) { select {} },
+	"Hang":  func(*passes.Context, *ir.Program) (*ir.Program, error) { tally(); select {} },
 	"Panic": func(*passes.Context, *ir.Program) (*ir.Program, error) { panic("out of cheese") },
 	"CrashOnce": func(_ *passes.Context, p *ir.Program) (*ir.Program, error) {
 		if f, err := os.OpenFile(once, os.O_CREATE|os.O_EXCL, 0o600); err == nil {

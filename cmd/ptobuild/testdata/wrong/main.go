@@ -1,5 +1,5 @@
-// Command wrong is a plugin that breaks the rules: an op that computes something else each time, one that trips, one that asks for what an operand is not, and a
-// pass that changes what is computed. One op is right, but no call that is made up at random is one of it.
+// Command wrong is a plugin that breaks the rules: an op that computes something else each time, one that trips, one that asks for what an operand is not, one that adds to
+// what it says it only writes, and a pass that changes what is computed. Two ops are right: head writes a part, and no call of fussy is made up at random.
 package main
 
 import (
@@ -10,13 +10,26 @@ import (
 )
 
 func main() {
-	sdk.Serve(sdk.Plugin{Name: "wrong", Version: "1.0.0", Ops: []sdk.Op{fussy, dice, trip, mistaken, bare}, Passes: []sdk.Pass{triple}})
+	sdk.Serve(sdk.Plugin{Name: "wrong", Version: "1.0.0", Ops: []sdk.Op{fussy, dice, trip, mistaken, bare, tally, head}, Passes: []sdk.Pass{triple}})
 }
 
 func op(name string, evaluate func(*sdk.Values) error) sdk.Op {
 	return sdk.Op{Name: name, Doc: name, Params: []sdk.Param{sdk.TileParam("x")}, Where: sdk.InCore, Result: sdk.Fresh, Core: sdk.VectorCore, Mem: ir.Vec,
 		Infer:    func(c *sdk.Call) (ir.Type, error) { return c.Tile(0), nil },
 		Evaluate: evaluate,
+	}
+}
+
+// written is an op that says that it only writes its operand out.
+func written(name string, write func(out []float64)) sdk.Op {
+	return sdk.Op{Name: name, Doc: name, Params: []sdk.Param{sdk.TileParam("out")}, Where: sdk.InCore, Result: sdk.Updated(0), Effects: []sdk.Effect{sdk.Write}, Core: sdk.VectorCore,
+		Infer: func(c *sdk.Call) (ir.Type, error) { return c.Tile(0), nil },
+		Evaluate: func(v *sdk.Values) error {
+			if v.DType(0).IsFloat() {
+				write(v.Float64(0))
+			}
+			return nil
+		},
 	}
 }
 
@@ -46,7 +59,13 @@ var (
 		copy(v.ResultInt64(), v.Int64(0))
 		return nil
 	})
-	bare = op("bare", nil)
+	bare  = op("bare", nil)
+	tally = written("tally", func(out []float64) {
+		for i := range out {
+			out[i]++
+		}
+	})
+	head = written("head", func(out []float64) { out[0] = 1 }) // right: it writes a part
 )
 
 // triple makes 3 * x of 2 * x.
