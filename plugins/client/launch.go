@@ -15,16 +15,17 @@ import (
 // launched is the plugin that a command asks first. It is started at the same moment as the helper, which takes it over: one after the other, they would take twice as
 // long to be ready.
 type launched struct {
-	plugin         string
-	cmd            *exec.Cmd
-	helper         *exec.Cmd     // that takes it over
-	stdout, stderr *os.File      // the helper's ends
-	gone           chan struct{} // closed when the process is
+	plugin string
+	cmd    *exec.Cmd
+	memory int64
+	helper *exec.Cmd     // that takes it over
+	pipes  []*os.File    // the helper's ends of its standard output and error, then the plugin's
+	gone   chan struct{} // closed when the process is
 }
 
-// launch starts a plugin. It gives nil where that is the helper's business: when the connection is encrypted, since the helper's certificate comes first, and when
-// anything is wrong, which the helper then finds and reports. The lock is held.
-func (c *Client) launch(name string) *launched {
+// prepare makes ready what starts a plugin. It gives nil where that is the helper's business: when the connection is encrypted, since the helper's certificate comes
+// first, and when anything is wrong, which the helper then finds and reports. The lock is held.
+func (c *Client) prepare(name string) *launched {
 	var conf plugins.Config
 	for _, x := range c.configs {
 		if x.Name == name {
@@ -42,31 +43,35 @@ func (c *Client) launch(name string) *launched {
 	if err != nil {
 		return nil
 	}
-	defer stdoutEnd.Close()
+	l := &launched{plugin: name, cmd: launch.Command(&conf, folder, launch.Handshake(folder)), memory: conf.Memory, pipes: []*os.File{stdout, stdoutEnd}, gone: make(chan struct{})}
 	stderr, stderrEnd, err := os.Pipe()
 	if err != nil {
-		_ = stdout.Close()
-		return nil
-	}
-	defer stderrEnd.Close()
-	l := &launched{plugin: name, cmd: launch.Command(&conf, folder, launch.Handshake(folder)), stdout: stdout, stderr: stderr, gone: make(chan struct{})}
-	l.cmd.Stdout, l.cmd.Stderr = stdoutEnd, stderrEnd
-	if launch.Start(l.cmd, conf.Memory) != nil {
 		l.handedOver()
 		return nil
+	}
+	l.pipes = []*os.File{stdout, stderr, stdoutEnd, stderrEnd}
+	l.cmd.Stdout, l.cmd.Stderr = stdoutEnd, stderrEnd
+	return l
+}
+
+// start starts the plugin. When it cannot be, the helper tries and reports.
+func (l *launched) start(c *Client) bool {
+	if launch.Start(l.cmd, l.memory) != nil {
+		return false
 	}
 	go func() {
 		_ = l.cmd.Wait() // the state says how it ended
 		close(l.gone)
 		c.exited(l)
 	}()
-	return l
+	return true
 }
 
-// handedOver closes what the helper has now, or never will.
+// handedOver closes what the processes have now, or never will.
 func (l *launched) handedOver() {
-	_ = l.stdout.Close()
-	_ = l.stderr.Close()
+	for _, f := range l.pipes {
+		_ = f.Close()
+	}
 }
 
 // end ends a process that outlived the helper.
@@ -95,12 +100,9 @@ func (c *Client) start(first string) (failed *diag.Diagnostic) {
 		return c.notStarted(err)
 	}
 	hello := plugins.Hello{Version: plugins.PipeVersion, Plugins: c.configs, Folder: c.folder, Shared: c.sharedFolder()}
-	l := c.launch(first)
+	l := c.prepare(first)
 	defer func() {
 		if failed != nil {
-			if l != nil {
-				l.end()
-			}
 			_ = os.RemoveAll(c.folder)
 		}
 	}()
@@ -112,8 +114,7 @@ func (c *Client) start(first string) (failed *diag.Diagnostic) {
 	}
 	if l != nil {
 		l.helper = cmd
-		hello.Launched = &plugins.Launched{Plugin: first, PID: l.cmd.Process.Pid}
-		cmd.ExtraFiles = []*os.File{l.stdout, l.stderr} // LaunchedStdout, LaunchedStderr
+		cmd.ExtraFiles = l.pipes[:2] // LaunchedStdout, LaunchedStderr
 		defer l.handedOver()
 	}
 	in, err := cmd.StdinPipe()
@@ -126,11 +127,16 @@ func (c *Client) start(first string) (failed *diag.Diagnostic) {
 		return c.notStarted(err)
 	}
 	cmd.Stdout = write
-	err = cmd.Start()
+	err = cmd.Start() // before the plugin: it takes longer to be ready
 	_ = write.Close()
 	if err != nil {
 		_ = out.Close()
 		return c.notStarted(err)
+	}
+	if l != nil && l.start(c) {
+		hello.Launched = &plugins.Launched{Plugin: first, PID: l.cmd.Process.Pid}
+	} else {
+		l = nil
 	}
 	// The answer to the greeting is read when the first request is on its way already.
 	pipe, ended := plugins.NewPipe(out, in), make(chan struct{})
