@@ -43,10 +43,10 @@ func BenchmarkCompileOrchestration(b *testing.B) {
 	}, command(b, "three-headers", dir, tc.CXX, "-std=c++17", "-O1", "-g1", "-fPIC", "-shared", "peer.cpp", "-o", "peer.so"))
 }
 
-// fiveTasks is an orchestration of five tasks on 16×16 floats, in both forms.
-func fiveTasks(b *testing.B) (*plan.File, *ir.Program, []byte) {
+// planOf is the plan of main of a source, and its program.
+func planOf(b *testing.B, src []byte) (*plan.File, *ir.Program) {
+	b.Helper()
 	reg := ops.Builtin()
-	src := []byte(small[:len(small)-len("        return d\n")] + "        d = self.add(d, b, d)\n        d = self.add(d, b, d)\n        d = self.add(d, b, d)\n        return d\n")
 	unit, ds := lang.Load("bench.py", lang.Options{Ops: reg, ReadFile: func(string) ([]byte, error) { return src, nil }})
 	if ds.HasErrors() {
 		b.Fatal(ds)
@@ -59,6 +59,13 @@ func fiveTasks(b *testing.B) (*plan.File, *ir.Program, []byte) {
 	if ds.HasErrors() {
 		b.Fatal(ds)
 	}
+	return f, p
+}
+
+// fiveTasks is an orchestration of five tasks on 16×16 floats, in both forms.
+func fiveTasks(b *testing.B) (*plan.File, *ir.Program, []byte) {
+	src := []byte(small[:len(small)-len("        return d\n")] + "        d = self.add(d, b, d)\n        d = self.add(d, b, d)\n        d = self.add(d, b, d)\n        return d\n")
+	f, p := planOf(b, src)
 	code, _ := orch.Print(f, orch.Default())
 	return f, p, []byte(code)
 }

@@ -12,10 +12,7 @@ import (
 	"time"
 
 	"github.com/ptobuild/ptobuild/ir"
-	"github.com/ptobuild/ptobuild/ir/lang"
 	"github.com/ptobuild/ptobuild/ops"
-	"github.com/ptobuild/ptobuild/passes"
-	"github.com/ptobuild/ptobuild/passes/lower"
 	"github.com/ptobuild/ptobuild/runtime/exec"
 	"github.com/ptobuild/ptobuild/runtime/sim"
 )
@@ -137,26 +134,14 @@ class Tiles:
         out = self.tile(a, out, 0)
         return out
 `)
-	reg := ops.Builtin()
-	unit, ds := lang.Load("tiles.py", lang.Options{Ops: reg, ReadFile: func(string) ([]byte, error) { return []byte(src), nil }})
-	if ds.HasErrors() {
-		b.Fatal(ds)
-	}
-	p, ds := passes.Run(&passes.Context{Ops: reg}, unit.Programs[0], passes.Default(), passes.Hooks{})
-	if ds.HasErrors() {
-		b.Fatal(ds)
-	}
-	f, ds := lower.Lower(p, p.Lookup("main"), reg, lower.Options{})
-	if ds.HasErrors() {
-		b.Fatal(ds)
-	}
+	f, p := planOf(b, []byte(src))
 	run := func(policy sim.Policy) func() {
 		job := &exec.Job{Plan: f, Program: p, Schedules: []exec.Schedule{{Policy: policy}}, Machine: sim.Config{Costs: &sim.Costs{Launch: 1_000_000}}}
 		for _, rows := range []int{64 * size, size} {
 			job.Tensors = append(job.Tensors, exec.Tensor{DType: ir.FP32, Shape: []uint32{uint32(rows), uint32(size)}, Data: make([]byte, 4*rows*size)})
 		}
 		return func() {
-			results, err := (&exec.Plan{Ops: reg}).Run(context.Background(), job)
+			results, err := (&exec.Plan{Ops: ops.Builtin()}).Run(context.Background(), job)
 			if err != nil || results[0].Failed() || results[0].Tasks != 65 {
 				b.Fatal(err, results)
 			}
