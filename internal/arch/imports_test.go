@@ -1,4 +1,4 @@
-// Package arch holds the test that the code keeps to the import table of docs/architecture.md.
+// Package arch holds the tests that the code keeps to the import table of docs/architecture.md, and that programs link only what they need.
 package arch
 
 import (

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
-	osexec "os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -89,27 +87,5 @@ func TestOtherPrograms(t *testing.T) {
 		}
 		e.Children.Ahead()
 		e.Children.Close()
-	}
-}
-
-// The host starts for every run, and ptobuild for every command: neither links what only the other needs.
-func TestLinks(t *testing.T) {
-	for pkg, heavy := range map[string][]string{
-		"./cmd/ptobuild": {"github.com/ebitengine/purego", "github.com/ptobuild/ptobuild/runtime/native/host"},
-		"./cmd/" + HelperName: {"github.com/ptobuild/ptobuild/ir/lang", "github.com/ptobuild/ptobuild/passes", "github.com/ptobuild/ptobuild/codegen", "github.com/ptobuild/ptobuild/graph",
-			"github.com/ptobuild/ptobuild/cache", "github.com/ptobuild/ptobuild/plugins", "github.com/ptobuild/ptobuild/runtime/include", "github.com/BurntSushi/", "github.com/bazelbuild/",
-			"github.com/spf13/", "google.golang.org/", "net/http", "regexp", "os/exec", "encoding/gob"},
-	} {
-		cmd := osexec.Command("go", "list", "-deps", pkg)
-		cmd.Dir = "../.."
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("go list %s: %v", pkg, err)
-		}
-		for p := range strings.FieldsSeq(string(out)) {
-			if slices.ContainsFunc(heavy, func(h string) bool { return strings.HasPrefix(p, h) }) {
-				t.Errorf("%s imports %s", pkg, p)
-			}
-		}
 	}
 }
