@@ -202,7 +202,7 @@ func TestWatchBranchSwitch(t *testing.T) {
 	}
 }
 
-// While git holds its lock nothing is told; then all of it at once.
+// While git holds its lock nothing is told; then all of it is, what came last at once or right after.
 func TestWatchWaitsForGit(t *testing.T) {
 	x := newWatched(t, WatchOptions{})
 	x.write(".git/index.lock", "")
@@ -216,8 +216,12 @@ func TestWatchWaitsForGit(t *testing.T) {
 	if err := os.Remove(filepath.Join(x.root, ".git/index.lock")); err != nil {
 		t.Fatal(err)
 	}
-	if b := <-x.w.C; !slices.Equal(b.Paths, []string{"a.py", "b.py"}) {
-		t.Errorf("%v after the checkout", b.Paths)
+	told := <-x.w.C
+	for !slices.Contains(told.Paths, "b.py") {
+		told = told.With(<-x.w.C)
+	}
+	if !slices.Equal(told.Paths, []string{"a.py", "b.py"}) {
+		t.Errorf("%v after the checkout", told.Paths)
 	}
 }
 
