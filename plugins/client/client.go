@@ -277,7 +277,10 @@ func (c *Client) notStarted(err error) *diag.Diagnostic {
 // read hands out responses until the helper ends.
 func (c *Client) read(pipe *plugins.Pipe) {
 	var reply plugins.HelloReply
-	if err := pipe.Receive(&reply); err != nil || reply.Version != plugins.PipeVersion {
+	switch err := pipe.Receive(&reply); {
+	case err == io.EOF: // it ended, as it may later
+		return
+	case err != nil, reply.Version != plugins.PipeVersion:
 		c.mu.Lock()
 		if c.broken == nil {
 			c.broken = c.lost("is not of the same version as this ptobuild").WithHint("install both from one release: go install ./cmd/...")

@@ -497,6 +497,7 @@ func TestBadPlugins(t *testing.T) {
 		{"no program", plugins.Config{Name: "acme", Path: plain}, plugins.CodeStart, []string{"is not an executable file"}},
 		{"garbage handshake", plugins.Config{Name: "acme", Path: script("echo oops >&2; echo hello; exec sleep 0.1")}, plugins.CodeHandshake,
 			[]string{"is not a ptobuild plugin", "hello", "oops"}},
+		{"closes its output before it ends", plugins.Config{Name: "acme", Path: script("echo hello; exec >&-; sleep 0.05")}, plugins.CodeHandshake, []string{"is not a ptobuild plugin", "hello"}},
 		{"ends at once", plugins.Config{Name: "acme", Path: script("echo no licence >&2; exit 1")}, plugins.CodeHandshake, []string{"ended before it was ready", "it last wrote: no licence"}},
 		{"silent", plugins.Config{Name: "acme", Path: script("sleep 9"), Timeout: time.Second}, plugins.CodeHandshake, []string{"was not ready within 1s"}},
 		{"other protocol", plugins.Config{Name: "acme", Path: script("echo '1|9|unix|/nowhere|grpc'; sleep 5")}, plugins.CodeProtocol, []string{"another version of the plugin protocol", "SDK"}},
@@ -566,7 +567,8 @@ func TestHelper(t *testing.T) {
 	}{
 		{"missing", "/nowhere/" + client.HelperName, "", plugins.CodeHelper, "/nowhere/ptobuild-plugin-host, which runs plugins, cannot be started: no such file or directory"},
 		{"other version", exe, "version", plugins.CodeHelper, "is not of the same version as this ptobuild"},
-		{"ends", exe, "end", plugins.CodeHelper, "ended unexpectedly"},
+		{"ends", exe, "end", plugins.CodeHelper, "ended unexpectedly, and again after a restart"},
+		{"ends before it greets", exe, "mute", plugins.CodeHelper, "ended unexpectedly, and again after a restart"},
 		{"no parts", exe, "empty", plugins.CodeAnswer, "plugin acme gave an invalid answer while describing itself: parts are missing"},
 		{"foreign names", exe, "names", plugins.CodeDescription, `op "tensor.add" must be named acme.NAME`},
 		{"malformed IR", exe, "ir", plugins.CodeAnswer, "plugin acme gave an invalid answer while running pass P on program P: malformed IR data"},
@@ -600,6 +602,9 @@ func fakeHelper(how string) {
 	}
 	var hello plugins.Hello
 	check(pipe.Receive(&hello))
+	if how == "mute" {
+		os.Exit(9)
+	}
 	version := plugins.PipeVersion
 	if how == "version" {
 		version = 99

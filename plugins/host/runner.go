@@ -24,8 +24,9 @@ type execRunner struct {
 	kill   func() error
 	pipes  [2]*os.File // the ends of its stdout and stderr
 	stdout io.ReadCloser
-	pid    int           // 0 before the start
-	ended  chan struct{} // closed when the process is gone
+	silent <-chan struct{} // closed at the end of its standard output
+	pid    int             // 0 before the start
+	ended  chan struct{}   // closed when the process is gone
 
 	mu    sync.Mutex
 	state string // how it ended
@@ -43,8 +44,9 @@ func newRunner(cmd *exec.Cmd, memory int64, said io.Writer) (*execRunner, error)
 		return nil, err
 	}
 	cmd.Stdout, cmd.Stderr = stdoutEnd, stderrEnd
+	shaken, silent := quiet(stdout, said)
 	return &execRunner{
-		name: cmd.Path, pipes: [2]*os.File{stdout, stderr}, stdout: quiet(stdout, said), ended: make(chan struct{}),
+		name: cmd.Path, pipes: [2]*os.File{stdout, stderr}, stdout: shaken, silent: silent, ended: make(chan struct{}),
 		start: func() (int, error) {
 			err := launch.Start(cmd, memory)
 			_, _ = stdoutEnd.Close(), stderrEnd.Close() // the process has them
@@ -71,8 +73,9 @@ type launched struct {
 
 // runner holds it.
 func (l *launched) runner(c *plugins.Config, said io.Writer) *execRunner {
+	shaken, silent := quiet(l.stdout, said)
 	return &execRunner{
-		name: c.Path, pipes: [2]*os.File{l.stdout, l.stderr}, stdout: quiet(l.stdout, said), ended: make(chan struct{}),
+		name: c.Path, pipes: [2]*os.File{l.stdout, l.stderr}, stdout: shaken, silent: silent, ended: make(chan struct{}),
 		start: func() (int, error) { return l.PID, nil },
 		wait:  func() string { return <-l.ended },
 		kill: func() error {
@@ -89,9 +92,10 @@ func (l *launched) runner(c *plugins.Config, said io.Writer) *execRunner {
 var handshake = regexp.MustCompile(`^\d+\|\d+\|(unix|tcp)\|`)
 
 // quiet passes on the handshake and keeps everything else away from it: what a library prints while it is loaded is no reason to fail. The rest counts as
-// said.
-func quiet(stdout io.ReadCloser, said io.Writer) io.ReadCloser {
+// said. silent is closed at its end.
+func quiet(stdout io.ReadCloser, said io.Writer) (passed io.ReadCloser, silent <-chan struct{}) {
 	r, w := io.Pipe()
+	end := make(chan struct{})
 	go func() {
 		in := bufio.NewReaderSize(stdout, maxLine)
 		shaken := false
@@ -104,12 +108,13 @@ func quiet(stdout io.ReadCloser, said io.Writer) io.ReadCloser {
 				_, _ = said.Write(line)
 			}
 			if err != nil && err != bufio.ErrBufferFull {
+				close(end)
 				_ = w.CloseWithError(io.EOF)
 				return
 			}
 		}
 	}()
-	return r
+	return r, end
 }
 
 // maxLine is more than a handshake with a certificate.
@@ -159,6 +164,15 @@ func (r *execRunner) Kill(context.Context) error {
 	}
 	if r.pid == 0 {
 		return nil
+	}
+	select {
+	case <-r.silent: // most programs that close their output are about to end, and how they do says more than a kill
+		select {
+		case <-r.ended:
+			return nil
+		case <-time.After(lastWords):
+		}
+	default:
 	}
 	return r.kill()
 }

@@ -90,15 +90,15 @@ class dtype(str):
 
 
 def keyword(name, kind, default=None, required=False, min=0, max=0, names=()):
-    """A keyword argument; kind is int, float, bool, str or dtype. One without a default is None when the user leaves it away. min and max bound an int. names are
+    """A keyword argument; kind is int, float, bool, str or dtype. One without a default is None when the user leaves it away. min and max bound an int or a float, in whole numbers. names are
     the strings that a str accepts, or the names of the values of an int from 0, for symbols such as pl.SplitMode.UP_DOWN."""
     kinds, what = [int, bool, str, float, dtype], "keyword argument %r: " % (name,)
     if kind not in kinds:
         raise Mistake(what + "its kind is int, float, bool, str or pto.dtype, not %r" % (kind,))
     if names and kind not in (int, str) or isinstance(names, str):
         raise Mistake(what + "names is a list of strings, of a keyword argument of kind str or int")
-    if (min or max) and (kind is not int or min > max):
-        raise Mistake(what + "min and max are the bounds of an int, the smaller one first")
+    if (min or max) and (kind not in (int, float) or min > max or type(min) is not int or type(max) is not int):
+        raise Mistake(what + "min and max are the bounds of an int or float, whole numbers, the smaller one first")
     k = {"name": name, "kind": kinds.index(kind), "required": required, "min": min, "max": max, "names": list(names)}
     if default is None:
         return k
@@ -110,8 +110,8 @@ def keyword(name, kind, default=None, required=False, min=0, max=0, names=()):
         raise Mistake(what + "is required, so its default would never be used: leave one of the two away")
     if type(default) is not kind:
         raise Mistake(what + "the default %r is no %s" % (default, kind.__name__))
-    if kind is int and (names and not 0 <= default < len(names) or min != max and not min <= default <= max):
-        raise Mistake(what + "the default %d is not within %d and %d" % ((default, 0, len(names) - 1) if names else (default, min, max)))
+    if kind in (int, float) and (names and not 0 <= default < len(names) or min != max and not min <= default <= max):
+        raise Mistake(what + "the default %s is not within %d and %d" % ((default, 0, len(names) - 1) if names else (default, min, max)))
     if kind in (str, dtype) and (names or kind is dtype) and default not in (names or DTYPES):
         raise Mistake(what + "the default %r is none that it accepts%s" % (str(default), _near(default, list(names or DTYPES))))
     return dict(k, default=_value(default))

@@ -172,7 +172,9 @@ class Ops(unittest.TestCase):
             ("the default 'fsat' is none that it accepts; did you mean 'fast'?", ("m", str, "fsat"), dict(names=["fast", "exact"])),
             ("the default 'FP33' is none that it accepts", ("d", pto.dtype, "FP33"), {}),
             ("is required, so its default", ("n", int, 1), dict(required=True)),
-            ("bounds of an int", ("f", float, 1.0), dict(min=1, max=2)),
+            ("the default 3.0 is not within 1 and 2", ("f", float, 3.0), dict(min=1, max=2)),
+            ("bounds of an int or float, whole numbers", ("f", float, 1.0), dict(min=0.5, max=2)),
+            ("bounds of an int or float", ("s", str, "a"), dict(min=1, max=2)),
             ("names is a list", ("m", str), dict(names="fast")),
         ]:
             self.wrong(want, pto.keyword, *args, **keywords)
